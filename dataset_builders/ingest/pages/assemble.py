@@ -15,7 +15,7 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import BIG, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import BIG, FENCES, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
     TICKED,
@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     Origin,
     is_caption,
 )
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, pair_fences, share_a_band
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, closing, lines_of, pair_fences, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -331,7 +331,6 @@ _FEWEST_STACKED, _APART, _NEAR = 6, 0.5, 5
 """Letters of a word down the margin, letter sizes of white space beside it, and from a letter to the next below."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
-_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
@@ -434,12 +433,11 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
 def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
     size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
     flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
-    for opening, closing in pair_fences(upright, flat, centres, size):
-        yield opening.left - size, opening.top, closing.right + size, opening.bottom
-    tall = [glyph for glyph in sheet.glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
+    for first_rule, last_rule in pair_fences(upright, flat, centres, size):
+        yield first_rule.left - size, first_rule.top, last_rule.right + size, first_rule.bottom
+    tall = [g for g in sheet.glyphs if g.text in FENCES and g.height > _TALL * g.size]
     for first in tall:
-        ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
-        last = min(ends, key=lambda glyph: glyph.left, default=None)
+        last = closing(first, tall)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
         elif first.text == "{" and not last:  # rows of cases, and what follows them

@@ -11,13 +11,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, around, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, around, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 FUNCTIONS: Final = frozenset(
     (
@@ -116,8 +116,6 @@ def is_math_letter(character: str) -> bool:
     )
 
 
-AXIS: Final = 0.26
-"""Height of the fraction bar over the base line, in letter sizes."""
 FENCES: Final = frozenset("()[]{}|∣‖⟨⟩⌊⌋⌈⌉")
 """Signs that are stretched to what they enclose: their middle says where they stand, their size nothing."""
 BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
@@ -125,65 +123,28 @@ STRETCHED: Final = FENCES | BIG
 
 
 @dataclass(slots=True)
-class Atom(Placed):
-    """Something set like one letter: a glyph, a word, a fraction."""
+class Atom(Glyph):
+    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`)."""
 
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    base: float
-    size: float
-    math: bool = False
     built: bool = False
-    bold: bool = False
-    sound: bool = True
-    advance: float = 0.0
-    upright: bool = False
-    confidence: float = 1.0
-    start: float | None = None
-    pitch: float = 0.0
-    place: int = -1
-    parted: bool = False
+    roman: bool = False
     parts: tuple[Atom, ...] = ()
 
-    @property
-    def middle(self) -> float:
-        """X of its centre."""
-        return (self.left + self.right) / 2
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """X from its origin to that of the next letter."""
-        right = min(self.advance, self.right + self.size) if self.advance else self.right
-        return self.left if self.start is None else self.start, right
-
-    @property
-    def axis(self) -> float:
-        """Y of its centre line."""
-        return self.base - AXIS * self.size
-
-    @property
-    def height(self) -> float:
-        """Of its ink."""
-        return self.bottom - self.top
+_OF_GLYPHS: Final = [part.name for part in fields(Glyph)]
 
 
 def atom_of(glyph: Glyph) -> Atom:
     """A glyph as an atom."""
-    math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
-    base, size = glyph.base, glyph.size
-    hangs = glyph.text in BIG and not glyph.top < base - AXIS * size < glyph.bottom
-    if glyph.math and (hangs or glyph.text in FENCES):
-        size = min(size, glyph.bottom - glyph.top)
-        base = (glyph.top + glyph.bottom) / 2 + AXIS * size
-    text = glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD
-    roman = len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha() and "MI" not in glyph.font[:4]
-    return Atom(
-        text, *glyph.box, base, size, math, False, glyph.bold, glyph.sound, glyph.advance, roman,
-        glyph.confidence, glyph.start, glyph.pitch, glyph.place, glyph.parted,
-    )  # fmt: skip
+    atom = Atom(**{name: getattr(glyph, name) for name in _OF_GLYPHS})
+    single = len(atom.text) == 1
+    atom.roman = single and atom.text.isascii() and atom.text.isalpha() and "MI" not in atom.font[:4]
+    if atom.math and (atom.text in FENCES or (atom.text in BIG and not atom.top < atom.axis < atom.bottom)):
+        atom.size = min(atom.size, atom.height)
+        atom.base = (atom.top + atom.bottom) / 2 + AXIS * atom.size
+    atom.math = atom.math or (single and is_math_letter(atom.text))
+    atom.text = atom.text if atom.sound or atom.text == PICTURE else UNREAD
+    return atom
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
@@ -192,7 +153,7 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
     sound = all(atom.sound for atom in atoms)
     sure = sum(atom.confidence for atom in atoms) / len(atoms)
     return Atom(
-        text, *box, base, size, True, True, sound=sound, advance=box[2], confidence=sure, parts=tuple(atoms)
+        text, *box, base, size, box[2], math=True, sound=sound, confidence=sure, built=True, parts=tuple(atoms)
     )  # fmt: skip
 
 
@@ -263,7 +224,7 @@ class _Token:
     pitch: float = 0.0
 
 
-def tex(atoms: Sequence[Atom]) -> str:
+def tex(atoms: Iterable[Atom]) -> str:
     """LaTeX of a fraction's part, a root's content or a script; rows one after the other."""
     ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
     if not ordered:
@@ -596,7 +557,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
         box = hull(parts)
-        pictures.append(Atom(PICTURE, *box, head.base, head.size, sound=False, advance=box[2], parts=tuple(parts)))
+        pictures.append(Atom(PICTURE, *box, head.base, head.size, box[2], sound=False, parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]
     spaces = [a for a in kept if not a.text.strip() and any(p.left < a.middle < p.right for p in pictures)]

@@ -12,13 +12,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import Final
+from itertools import chain, combinations, pairwise
+from typing import Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages.atoms import (
     ACCENTS,
     ARROWS,
-    AXIS,
     BELOW,
     BIG,
     BRACES,
@@ -41,9 +40,10 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     written,
 )
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, chains, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
+_Sign = TypeVar("_Sign", bound=Glyph)
 BLANK: Final = "____"
 _UNDERSCORE: Final = 0.7
 """Letter sizes of a rule that stands for one sign."""
@@ -61,7 +61,7 @@ def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -
         for rule in pair:
             upright.remove(rule)
             base = (rule.top + rule.bottom) / 2 + AXIS * size
-            atoms = [*atoms, Atom("|", *rule.box, base, size, True, advance=rule.right)]
+            atoms = [*atoms, Atom("|", *rule.box, base, size, rule.right, math=True)]
     return atoms
 
 
@@ -226,7 +226,7 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
-    columns = min(len(_columns(part, _PARTED)) for part in (above, below))
+    columns = min(len(parted(part, _PARTED)) for part in (above, below))
     if (columns > 2 and not signs) or (words and _is_head(finder, rule, rules)):
         return False
     reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
@@ -363,7 +363,7 @@ def _covers(rule: Rule, below: list[Atom]) -> bool:
     gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
     plain = len(below) < 6
-    return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
+    return snug and all(a.math or (plain and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
 
 
 def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
@@ -378,7 +378,7 @@ def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
     if not hug or not all(parts) or sum(map(len, parts)) != len(below):
         spans, parts = [(rule.left, rule.right)], [below]
     y, size = rule.bottom, below[0].size
-    bars = [Atom("\u0305", left, rule.top, right, y, y, size) for left, right in spans]
+    bars = [Atom("\u0305", left, rule.top, right, y, y, size, right) for left, right in spans]
     return [_accented("bar", part, bar) for part, bar in zip(parts, bars, strict=True)]
 
 
@@ -395,28 +395,22 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
                 return None  # a minus
             if rule.right - rule.left <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
                 continue
-            blank = Atom(
-                "_" if short else BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size
-            )
-            blank.advance = rule.right
-            return blank
+            box = rule.left, atom.base - 0.6 * atom.size, rule.right, y
+            return Atom("_" if short else BLANK, *box, atom.base, atom.size, rule.right)
     return None
 
 
 def functions(atoms: list[Atom]) -> list[Atom]:
     """Joins upright letters that spell a function, if they are in a font for formulas or mathematics is at them."""
-    letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
-    runs: list[list[Atom]] = []
-    for atom in letters:
-        last = runs[-1][-1] if runs else atom
-        level = abs(atom.base - last.base) <= 0.3 and atom.math == last.math
-        if last is not atom and level and -0.3 < (atom.left - last.right) / atom.size < 0.28:
-            runs[-1].append(atom)
-        else:
-            runs.append([atom])
-    rest = (atom for atom in atoms if atom.built or not atom.upright)
+    letters = sorted((atom for atom in atoms if atom.roman and not atom.built), key=lambda a: (round(a.base), a.left))
+
+    def goes_on(run: list[Atom], atom: Atom) -> bool:
+        level = abs(atom.base - run[-1].base) <= 0.3 and atom.math == run[-1].math
+        return level and -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
+
+    rest = (atom for atom in atoms if atom.built or not atom.roman)
     finder = Finder(atoms)
-    return [*rest, *(atom for run in runs for atom in _named(run, finder))]
+    return [*rest, *(atom for run in chains(letters, goes_on) for atom in _named(run, finder))]
 
 
 def _named(run: list[Atom], finder: Finder) -> list[Atom]:
@@ -525,21 +519,16 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
         return []
     edge = (head.top + head.bottom) / 2
     first_row = min(close, key=lambda atom: abs(atom.axis - edge))
-    row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
+    row = [atom for atom in near if abs(atom.axis - first_row.axis) < 0.5 * first_row.size]
     core = min((atom for atom in row if atom in close), key=lambda atom: abs(atom.middle - head.middle))
-    at = row.index(core)
-    first = last = at
-    while first > 0 and row[first].left - row[first - 1].right < 0.5 * core.size:
-        first -= 1
-    while last + 1 < len(row) and row[last + 1].left - row[last].right < 0.5 * core.size:
-        last += 1
-    return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
+    run = next(run for run in parted(row, 0.5) if core in run)
+    return run if run[0].left < head.middle + 0.1 * head.size else []
 
 
-_PARTED: Final = 0.7
-"""Letter sizes of white space within a cell that make two of it."""
+_COLUMN, _PARTED = 0.45, 0.7
+"""Letter sizes of white space between the columns of a matrix, and within a cell that make two of it."""
 _MATRIX: Final = {"(": "pmatrix", "[": "bmatrix", "|": "vmatrix", "∣": "vmatrix"}
-_CLOSES: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣"}
+_CLOSES: Final = {"(": ")", "[": "]", "{": "}", "|": "|", "∣": "∣"}
 
 
 def cases(atoms: list[Atom]) -> list[Atom]:
@@ -573,11 +562,7 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
     """Joins rows between two tall brackets of one height."""
     signs = [a for a in atoms if a.text in "()[]|∣" and not a.built and a.height > 1.35 * a.size and a.text.strip()]
     for first in sorted((a for a in signs if a.text in _MATRIX), key=lambda atom: -atom.left):
-        last = min(
-            (a for a in signs if a.text == _CLOSES[first.text] and a.left > first.right and is_level(a, first)),
-            key=lambda atom: atom.left,
-            default=None,
-        )
+        last = closing(first, signs)
         if last is None or first not in atoms or last not in atoms:
             continue
         inside = [
@@ -589,23 +574,30 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
         rows = _matrix_rows(inside)
         if len(rows) < 2:
             continue
-        columns = _columns(inside)
+        columns = [set(map(id, column)) for column in parted(inside, _COLUMN)]
         cells = [[[atom for atom in row if id(atom) in column] for column in columns] for row in rows]
         body = " \\\\ ".join(" & ".join(tex(cell) for cell in row) for row in cells)
         parts = [first, *inside, last]
         name, middle = _MATRIX[first.text], (first.top + first.bottom) / 2
         text = f"\\begin{{{name}}}{body}\\end{{{name}}}"
         made = joined(text, parts, middle + AXIS * first.size, first.size)
-        parted = any(len(_columns(cell, _PARTED)) > 1 for row in cells for cell in row)
-        made.sound = made.sound and not parted and not any(atom in signs for atom in inside)
+        torn = any(len(parted(cell, _PARTED)) > 1 for row in cells for cell in row)
+        made.sound = made.sound and not torn and not any(atom in signs for atom in inside)
         used = {id(atom) for atom in parts}
         atoms = [*(atom for atom in atoms if id(atom) not in used), made]
     return atoms
 
 
-def is_level(first: Atom | Glyph, other: Atom | Glyph) -> bool:
-    """Checks for two brackets of one height."""
-    return abs(first.top - other.top) < 0.15 * first.size and abs(first.bottom - other.bottom) < 0.15 * first.size
+def closing(first: Glyph, signs: Iterable[_Sign]) -> _Sign | None:
+    """The nearest of some signs that closes a bracket and is as high."""
+    near = 0.15 * first.size
+    ends = (
+        sign
+        for sign in signs
+        if sign.text == _CLOSES.get(first.text) and sign.left > first.right
+        if abs(first.top - sign.top) < near and abs(first.bottom - sign.bottom) < near
+    )
+    return min(ends, key=lambda sign: sign.left, default=None)
 
 
 def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
@@ -618,36 +610,29 @@ def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
     """Atoms by the lines of those larger than a share of the full size; smaller ones join the nearest."""
-    rows: list[list[Atom]] = []
-    for atom in sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis):
-        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
-            rows[-1].append(atom)
-        else:
-            rows.append([atom])
+    big = sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis)
+    rows = chains(big, lambda row, atom: abs(atom.axis - row[0].axis) < 0.5 * full)
     for atom in (a for a in atoms if not (a.size > share * full or a.built)):
         min(rows, key=lambda row: abs(row[0].axis - atom.axis)).append(atom)
     return rows
 
 
-def _columns(atoms: Sequence[Atom], gap: float = 0.45) -> list[set[int]]:
-    """Identities of atoms by column; white space of `gap` letter sizes in all rows parts two."""
-    columns: list[set[int]] = []
-    reach = 0.0
-    for atom in sorted(atoms, key=lambda atom: atom.left):
-        if not columns or atom.left - reach > gap * atom.size:
-            columns.append(set())
-        columns[-1].add(id(atom))
+def parted(atoms: Iterable[Atom], gap: float) -> list[list[Atom]]:
+    """Atoms from left to right, parted at white space of `gap` letter sizes that all rows have."""
+    parts: list[list[Atom]] = []
+    reach = -math.inf
+    for atom in sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: atom.left):
+        if atom.left - reach > gap * atom.size:
+            parts.append([])
+        parts[-1].append(atom)
         reach = max(reach, atom.right)
-    return columns
+    return parts
 
 
 def _wide(row: list[Atom]) -> str:
     """A row of cases: a wide gap divides value and condition."""
-    ordered = sorted(row, key=lambda atom: atom.left)
-    for at in range(1, len(ordered)):
-        if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
-            return f"{tex(ordered[:at])} & {tex(ordered[at:])}"
-    return tex(ordered)
+    value, *condition = parted(row, 0.9)
+    return " & ".join(map(tex, (value, chain(*condition)) if condition else (value,)))
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
@@ -732,7 +717,7 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
         cuts = [rule for rule in [*rules, *upright] if _cuts(rule, line, lines)]
         line.sound = line.sound and not cuts
         for rule in cuts if printed else ():  # it is shown
-            row.append(Atom(PICTURE, *rule.box, row[0].base, row[0].size, sound=False, advance=rule.right))
+            row.append(Atom(PICTURE, *rule.box, row[0].base, row[0].size, rule.right, sound=False))
     if printed:
         _hang(rows)
         lines = [_line(row, printed) for row in rows]
@@ -762,13 +747,15 @@ def _hang(rows: list[list[Atom]]) -> None:
     for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
         home: list[Atom] = []
         alone = all(woven([atom for atom in row if atom.text.strip()]))  # not the number of a question
-        for own in _parted(row) if alone else ():
-            signs = [(sign, other) for other in rows if other is not row for sign in other if _hangs_at(own, sign)]
+        for own in parted(row, 1) if alone else ():
+            box, size = hull(own), own[0].size
+            others = (other for other in rows if other is not row)
+            signs = [(sign, other) for other in others for sign in other if _hangs_at(box, size, sign)]
             if not signs and not any(atom.text == "{" for atom in home):
                 home = []
                 continue
             if signs:
-                middle = sum(hull(own)[1::2])
+                middle = box[1] + box[3]
                 home = min((other for _, other in signs), key=lambda other: abs(2 * other[0].axis - middle))
             for atom in (*own, *(sign for sign, other in signs if other is home)):
                 atom.sound = False
@@ -778,23 +765,11 @@ def _hang(rows: list[list[Atom]]) -> None:
     rows[:] = [row for row in rows if any(atom.text.strip() for atom in row)]
 
 
-def _parted(row: Sequence[Atom]) -> list[list[Atom]]:
-    """The letters of a line, parted at wide gaps."""
-    parts: list[list[Atom]] = []
-    for atom in sorted((atom for atom in row if atom.text.strip()), key=lambda atom: atom.left):
-        if parts and atom.left - max(other.right for other in parts[-1]) < atom.size:
-            parts[-1].append(atom)
-        else:
-            parts.append([atom])
-    return parts
-
-
-def _hangs_at(row: Sequence[Atom], sign: Atom) -> bool:
+def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
     """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
-    left, top, right, bottom = hull(row)
+    left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
-    size = row[0].size
     over = min(right, sign.right) - max(left, sign.left) > _OVER * (right - left)
     hangs = not sign.sound and over and max(top - sign.bottom, sign.top - bottom) < _HANGS_OFF * size
     level = min(bottom, sign.bottom) - max(top, sign.top) > _BAND * (bottom - top)
@@ -836,15 +811,13 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     """Groups atoms by line; the first of each group sets its place and size."""
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
-    rows: list[list[Atom]] = []
     stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
     loose = {id(atom) for atom in stretched}
-    for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
-        last = rows[-1] if rows else None
-        if last and atom.axis - sum(member.axis for member in last) / len(last) < 0.42 * min(atom.size, last[0].size):
-            last.append(atom)
-        else:
-            rows.append([atom])
+
+    def goes_on(row: list[Atom], atom: Atom) -> bool:
+        return atom.axis - sum(member.axis for member in row) / len(row) < 0.42 * min(atom.size, row[0].size)
+
+    rows = chains(sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis), goes_on)
     _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
     rows = [_headed(row, small) for row in rows]
     for atom in atoms:

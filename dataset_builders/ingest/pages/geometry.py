@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 Bounds = tuple[float, float, float, float]
 """Left, top, right, bottom in points."""
@@ -26,7 +27,22 @@ class Placed:
     @property
     def centre(self) -> tuple[float, float]:
         """Of its box."""
-        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+        return self.middle, (self.top + self.bottom) / 2
+
+    @property
+    def middle(self) -> float:
+        """X of its centre."""
+        return (self.left + self.right) / 2
+
+    @property
+    def width(self) -> float:
+        """Of its ink."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """Of its ink."""
+        return self.bottom - self.top
 
 
 def around(boxes: Iterable[Bounds]) -> Bounds:
@@ -53,12 +69,12 @@ class Rule(Placed):
     @property
     def flat(self) -> bool:
         """True for a horizontal line."""
-        return self.right - self.left >= self.bottom - self.top
+        return self.width >= self.height
 
     @property
     def length(self) -> float:
         """In points."""
-        return max(self.right - self.left, self.bottom - self.top)
+        return max(self.width, self.height)
 
 
 @dataclass(slots=True)
@@ -108,6 +124,20 @@ class Affine:
         """The box around the image of a rectangle."""
         points = [self.point(x, y) for x in (left, right) for y in (bottom, top)]
         return around((x, y, x, y) for x, y in points)
+
+
+_Item = TypeVar("_Item")
+
+
+def chains(items: Iterable[_Item], goes_on: Callable[[list[_Item], _Item], bool]) -> list[list[_Item]]:
+    """Items in groups: each goes on with the group before it, or begins another."""
+    done: list[list[_Item]] = []
+    for item in items:
+        if done and goes_on(done[-1], item):
+            done[-1].append(item)
+        else:
+            done.append([item])
+    return done
 
 
 def root_of(parent: list[int], place: int) -> int:

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, hull
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, chains, hull
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
@@ -261,6 +261,8 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
 
 _COLOURED: Final = 80
 """Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
+AXIS: Final = 0.26
+"""Height of the fraction bar over the base line, in letter sizes."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
@@ -296,7 +298,7 @@ class Glyph(Placed):
     base: float
     size: float
     advance: float
-    font: str
+    font: str = ""
     bold: bool = False
     math: bool = False
     sound: bool = True
@@ -309,6 +311,17 @@ class Glyph(Placed):
     parted: bool = False
     colour: str = ""
     slanted: bool = False
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """X from its origin to that of the next letter."""
+        right = min(self.advance, self.right + self.size) if self.advance else self.right
+        return self.left if self.start is None else self.start, right
+
+    @property
+    def axis(self) -> float:
+        """Y of its centre line."""
+        return self.base - AXIS * self.size
 
 
 @dataclass(slots=True)
@@ -701,15 +714,14 @@ _TOUCH: Final = 0.05
 
 def _long(glyphs: list[Glyph]) -> list[Glyph]:
     """Joins the pieces of a long arrow."""
-    runs: list[list[Glyph]] = []
-    for glyph in glyphs:
-        last = runs[-1][-1] if runs else glyph
+
+    def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
+        last = run[-1]
         piece = glyph.text in "−-⎯=←→⇐⇒" and last.text in "−-⎯=←⇐7⊦"
         near = abs(last.base - glyph.base) < 0.1 * glyph.size and glyph.left < last.right + _TOUCH * glyph.size
-        if piece and near and last is not glyph and last.left < glyph.right:
-            runs[-1].append(glyph)
-        else:
-            runs.append([glyph])
+        return piece and near and last.left < glyph.right
+
+    runs = chains(glyphs, goes_on)
     for run in runs:
         text = re.sub("[−⎯]", "-", "".join(glyph.text for glyph in run))
         if sign := next((sign for form, sign in _LONG if len(run) > 1 and re.fullmatch(form, text)), ""):

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, by_root, hull, root_of, unite
+from livek12.dataset_builders.ingest.pages.geometry import (
+    Bounds,
+    Rule,
+    Shape,
+    around,
+    by_root,
+    chains,
+    hull,
+    root_of,
+    unite,
+)
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -453,11 +463,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
 
 
 def _positions(values: list[float]) -> list[float]:
-    done: list[float] = []
-    for value in sorted(values):
-        if not done or value - done[-1] > 3.0:
-            done.append(value)
-    return done
+    return [first for first, *_ in chains(sorted(values), lambda near, value: value - near[0] <= 3.0)]
 
 
 def _merge(
@@ -482,14 +488,10 @@ def _merge(
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
     """Letters with less than `gap` letter sizes between them."""
-    done: list[list[Glyph]] = []
-    for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
-        if not glyph.text.strip():
-            continue
-        last = done[-1][-1] if done else None
-        near = last is not None and -2 * glyph.size < glyph.left - last.right < gap * glyph.size
-        if last and near and abs(last.base - glyph.base) < 4:
-            done[-1].append(glyph)
-        else:
-            done.append([glyph])
-    return done
+
+    def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
+        near = -2 * glyph.size < glyph.left - run[-1].right < gap * glyph.size
+        return near and abs(run[-1].base - glyph.base) < 4
+
+    letters = sorted((g for g in glyphs if g.text.strip()), key=lambda g: (round(g.base / 3), g.left))
+    return chains(letters, goes_on)

@@ -192,6 +192,11 @@ def drawn(
     return picture
 
 
+def printed(page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None) -> Picture:
+    """The page as `drawn`, without annotations where some write over it."""
+    return drawn(page, dpi, crop, annotated=not has_annotations(page))
+
+
 def crop_to(page: Any, box: Box) -> Callable[[], None]:
     """Makes a box all of a page, as it is shown; returns what undoes it."""
     left, bottom, right, top = page.get_bbox()

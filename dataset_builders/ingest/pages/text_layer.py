@@ -12,21 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mode
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of
-from livek12.dataset_builders.ingest.pages.atoms import AXIS, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.pages.sight import Sight
 
 
+_Ink = TypeVar("_Ink", bound=Placed)
 _DOTS: Final = frozenset(".．·•∙˙")
 _FEW, _ALIKE = 2, 0.25
 _TALLEST: Final = 7.0
@@ -78,8 +79,7 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
                 raw.rules.append(rule)
         else:
             kept.append(shape)
-    raw.shapes = [shape for shape in kept if not any(_within(shape, box) for box in read)]  # strokes of a root
-    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in read)]
+    raw.shapes, raw.rules = _outside(kept, read), _outside(raw.rules, read)  # strokes of a root
     return read
 
 
@@ -91,8 +91,9 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     letters = [g for g in raw.glyphs if g.text.strip()]
     rings = [shape for shape in raw.shapes if _is_ring(shape, size)]
     rings = [s for s in rings if not any(layout.contains(s.box, *g.centre) for g in letters)]
-    rings = [s for s in rings if not any(o is not s and _within(s, o.box) and not _within(o, s.box) for o in rings)]
-    others = [s.box for s in raw.shapes if not any(_within(s, ring.box) for ring in rings)]
+    boxes = [ring.box for ring in rings]
+    rings = [s for s in rings if not any(_within(s.box, box) and not _within(box, s.box) for box in boxes)]
+    others = [s.box for s in _outside(raw.shapes, [ring.box for ring in rings])]
     filled = {s.box for s in rings if s.filled}
     ticked = filled if 2 * len(filled) < len(rings) else set[Bounds]()
     wide = [s.right - s.left for s in rings]
@@ -112,7 +113,7 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     if len(read) <= _FEW:
         return []
     raw.glyphs += read.values()
-    raw.shapes = [shape for shape in raw.shapes if not any(_within(shape, box) for box in read)]
+    raw.shapes = _outside(raw.shapes, [*read])
     return [*read]
 
 
@@ -150,11 +151,10 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     alone = [around([lonely[at] for at in row]) for row in rows]  # lines of formulas only
     alone = [box for box in alone if max(box[2] - box[0], box[3] - box[1]) > 2 * layout.SMALL]
     for box, home in homes.items():
-        if not any(_within(Shape("drawing", *box), other) for other in alone):
+        if not any(_within(box, other) for other in alone):
             raw.glyphs = [g for g in raw.glyphs if not layout.contains(box, *g.centre)] + [_placed(box, home, size)]
-    raw.shapes = [s for s in raw.shapes if not any(_within(s, box) for box in signs)]
-    raw.shapes += [Shape("image", *box) for box in alone]
-    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in signs)]
+    raw.shapes = [*_outside(raw.shapes, signs), *(Shape("image", *box) for box in alone)]
+    raw.rules = _outside(raw.rules, signs)
     return signs
 
 
@@ -254,9 +254,14 @@ def _is_ring(shape: Shape, size: float) -> bool:
     return shape.kind != "image" and square and all(off < 0.1 * wide for off in on_border)
 
 
-def _within(shape: Shape | Rule, box: Bounds) -> bool:
-    left, top, right, bottom = box
-    return left - 1 < shape.left and top - 1 < shape.top and shape.right < right + 1 and shape.bottom < bottom + 1
+def _within(box: Bounds, outer: Bounds) -> bool:
+    left, top, right, bottom = outer
+    return left - 1 < box[0] and top - 1 < box[1] and box[2] < right + 1 and box[3] < bottom + 1
+
+
+def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
+    """Parts that are in none of some boxes."""
+    return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
