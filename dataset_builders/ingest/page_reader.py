@@ -83,7 +83,7 @@ def read_here(
     """Yields the pages of a paper, headers and footers not yet marked.
 
     Args:
-        path: the PDF.
+        path: a PDF, or a source.
         language: of the text, or None.
         how: as for `extract.extract_pages`; "image" draws the pages only.
         pages: numbers from 1, or boxes, each of which is read as a page; None for all.

@@ -28,7 +28,7 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     is_caption,
 )
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, closing, lines_of, pair_fences, share_a_band
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 _RUN: Final = 1.5
@@ -95,6 +95,10 @@ class Segment(Placed):
         yield self
 
 
+_Numbered = tuple[list[Glyph], int]
+"""Letters without a gap, and the number of the question that they begin with, or 0."""
+
+
 def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     """Runs of text; a gap of one and a half letters ends one."""
     rows: dict[int, list[Glyph]] = {}
@@ -103,24 +107,20 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
             rows.setdefault(round(glyph.base / 3), []).append(glyph)
     done: list[Segment] = []
     for row in rows.values():
-        pieces: list[list[Glyph]] = []  # without any gap
-        for glyph in sorted(row, key=lambda glyph: glyph.left):
-            ends = max((max(g.right, g.advance) for last in pieces[-1:] for g in last[-3:]), default=-math.inf)
-            if glyph.left - ends < _GAP * glyph.size:  # a full-width comma has white space of its own
-                pieces[-1].append(glyph)
-            else:
-                pieces.append([glyph])
-        numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
-        first = 0
-        for place in range(1, len(pieces) + 1):
-            parted = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
-                _RUN * pieces[place][0].size
-            )
-            if parted:
-                done.append(_segment(pieces[first:place], numbers[first:place]))
-                first = place
+        pieces = chains(sorted(row, key=lambda glyph: glyph.left), _touches)
+        numbers = (_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True))
+        done += [_segment(run) for run in chains(zip(pieces, numbers, strict=True), _is_near)]
     _name_hung(done)
     return done
+
+
+def _touches(piece: list[Glyph], glyph: Glyph) -> bool:
+    """A letter without a gap before it; a full-width comma has white space of its own."""
+    return glyph.left - max(max(last.right, last.advance) for last in piece[-3:]) < _GAP * glyph.size
+
+
+def _is_near(run: list[_Numbered], after: _Numbered) -> bool:
+    return after[0][0].left - run[-1][0][-1].right < _RUN * after[0][0].size
 
 
 def _name_hung(runs: Sequence[Segment]) -> None:
@@ -134,7 +134,8 @@ def _name_hung(runs: Sequence[Segment]) -> None:
                     run.number = run.digits
 
 
-def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
+def _segment(run: Sequence[_Numbered]) -> Segment:
+    pieces, numbers = zip(*run, strict=True)
     letters = [glyph for piece in pieces for glyph in piece]
     text = "".join(glyph.text for glyph in letters)
     return Segment(
@@ -144,7 +145,7 @@ def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segme
         max(glyph.bottom for glyph in letters),
         numbers[0],
         tuple((max(g.right for g in part), other[0].left) for part, other in pairwise(pieces)),
-        tuple(numbers[1:]),
+        numbers[1:],
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
         letters[0].size,
@@ -172,13 +173,8 @@ def gutter(
 ) -> float | None:
     """X of the white space between two columns; None for one column.
 
-    Args:
-        texts: the text.
-        others: figures, tables and frames.
-        dividers: long vertical lines.
-        width: of the page.
-        before: the gutter of the page before, kept unless something contradicts.
-        landscape: two columns unless text crosses the middle.
+    The gutter of the page `before` is kept unless something contradicts; a page in landscape has two columns unless
+    text crosses its middle.
     """
     for rule in dividers:
         x = (rule.left + rule.right) / 2
@@ -385,13 +381,7 @@ class Sheet:
 
 
 def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
-    """The blocks of a page in reading order, and its gutter.
-
-    Args:
-        sheet: the page.
-        crop: cuts out a picture.
-        before: the gutter of the page before.
-    """
+    """The blocks of a page in reading order, and its gutter; `before` is the gutter of the page before."""
     aside = _turned(sheet)
     edge = [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
@@ -648,18 +638,14 @@ def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], lis
 
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
     """Pieces from top to bottom; figures side by side and their labels from left to right."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])):
-        aside = piece.kind in ("figure", "table") or id(piece) in labels
-        last = rows[-1] if rows else None
-        if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
-            top, bottom = min(member.box[1] for member in last), max(member.box[3] for member in last)
-            if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
-                bottom - top, piece.box[3] - piece.box[1]
-            ):
-                last.append(piece)
-                continue
-        rows.append([piece])
+
+    def goes_on(row: list[Piece], piece: Piece) -> bool:
+        solid = all(member.kind in ("figure", "table") or id(member) in labels for member in (*row, piece))
+        _, top, _, bottom = around(member.box for member in row)
+        shared = min(bottom, piece.box[3]) - max(top, piece.box[1])
+        return solid and shared > 0.5 * min(bottom - top, piece.box[3] - piece.box[1])
+
+    rows = chains(sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])), goes_on)
     return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
 
 
@@ -674,18 +660,11 @@ def _within(region: Bounds, x: float, y: float) -> bool:
 
 def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
     """Paragraphs of a column; a gap, a figure or a frame ends one."""
-    done: list[Piece] = []
     ordered = sorted(lines, key=lambda line: line.base)
     steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
     usual = steps[len(steps) // 2] if steps else 0.0
-    for line in ordered:
-        last = done[-1] if done else None
-        if last and _follows(last.lines[-1], line, usual, own, frames):
-            last.lines.append(line)
-            last.box = around([last.box, line.box])
-        else:
-            done.append(Piece("text", line.box, [line]))
-    return done
+    parts = chains(ordered, lambda part, line: _follows(part[-1], line, usual, own, frames))
+    return [Piece("text", around(line.box for line in part), part) for part in parts]
 
 
 def _is_under(box: Bounds, piece: Piece) -> bool:

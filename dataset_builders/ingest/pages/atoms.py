@@ -25,24 +25,6 @@ FUNCTIONS: Final = frozenset(
         "ln log lg lim max min exp sup inf det gcd arg dim ker"
     ).split()
 )
-LIMITS: Final = frozenset("\\lim \\max \\min \\sup \\inf \\sum \\prod \\bigcup \\bigcap \\int \\iint \\oint".split())
-"""Operators with limits below and above."""
-ACCENTS: Final = {
-    "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
-    "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
-    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
-    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
-    "\u02d9": "dot", "\u00a8": "ddot", "\u02da": "mathring",
-}  # fmt: skip
-WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
-OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
-"""Arrows that may stand over letters."""
-ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
-LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*ARROWS}
-"""Signs with a label over or under them."""
-BRACES: Final = frozenset("⏞⏟")
-BELOW: Final = frozenset("⏝⏟\u0332")
-"""Accents that stand under their letters."""
 _NAMES: Final = {
     "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
     "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",
@@ -95,15 +77,13 @@ def symbol(character: str) -> str:
 
 def _greek(name: str, character: str) -> str:
     words = name.split()
-    if len(words) >= 4 and words[2] == "LETTER":
-        word = words[3].lower().replace("lamda", "lambda")
-        if words[1] == "CAPITAL":
-            latin = unicodedata.normalize("NFKC", character)
-            return (
-                f"\\{word.capitalize()}" if latin in "ΓΔΘΛΞΠΣΥΦΨΩ" else {"\u0391": "A", "\u0392": "B"}.get(latin, latin)
-            )
+    if len(words) < 4 or words[2] != "LETTER":
+        return character
+    word = words[3].lower().replace("lamda", "lambda")
+    if words[1] != "CAPITAL":
         return f"\\{word}"
-    return character
+    plain = unicodedata.normalize("NFKC", character)
+    return f"\\{word.capitalize()}" if plain in "ΓΔΘΛΞΠΣΥΦΨΩ" else {"\u0391": "A", "\u0392": "B"}.get(plain, plain)
 
 
 def is_math_letter(character: str) -> bool:

@@ -16,18 +16,10 @@ from itertools import chain, combinations, pairwise
 from typing import Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages.atoms import (
-    ACCENTS,
-    ARROWS,
-    BELOW,
     BIG,
-    BRACES,
     FENCES,
     FUNCTIONS,
-    LABELLED,
-    LIMITS,
-    OVER,
     STRETCHED,
-    WIDE,
     Atom,
     Finder,
     atom_of,
@@ -45,6 +37,24 @@ from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 _Sign = TypeVar("_Sign", bound=Glyph)
 BLANK: Final = "____"
+_LIMITS: Final = frozenset("\\lim \\max \\min \\sup \\inf \\sum \\prod \\bigcup \\bigcap \\int \\iint \\oint".split())
+"""Operators with limits below and above."""
+_ACCENTS: Final = {
+    "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
+    "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
+    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
+    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
+    "\u02d9": "dot", "\u00a8": "ddot", "\u02da": "mathring",
+}  # fmt: skip
+_WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
+_OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
+"""Arrows that may stand over letters."""
+_ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
+_LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
+"""Signs with a label over or under them."""
+_BRACES: Final = frozenset("⏞⏟")
+_BELOW: Final = frozenset("⏝⏟\u0332")
+"""Accents that stand under their letters."""
 _UNDERSCORE: Final = 0.7
 """Letter sizes of a rule that stands for one sign."""
 _TALLEST_FENCE, _MOST_FENCES = 9, 400
@@ -83,52 +93,50 @@ def pair_fences(
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Attaches accents; a rule that runs into an accent is its shaft."""
-    arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
+    arrows = [atom for atom in atoms if atom.text in _OVER and _spans(atom, atoms)]
     for arrow in arrows:
-        arrow.text = OVER[arrow.text]
-    signs: list[Atom] = []
-    finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
-    over: list[Atom] = []
-    for sign in sorted((a for a in atoms if a.text in ACCENTS), key=lambda atom: (round(atom.top), atom.left)):
-        last = signs[-1] if signs else sign
-        before, over = over, _letters_at(sign, finder)
+        arrow.text = _OVER[arrow.text]
+    finder = Finder([atom for atom in atoms if atom.text not in _ACCENTS and atom.text.strip()])
+
+    def goes_on(accent: list[Atom], sign: Atom) -> bool:
+        first, before, over = accent[0], _letters_at(accent[-1], finder), _letters_at(sign, finder)
+        joins = first.left < sign.left < max(piece.right for piece in accent) and first.top == sign.top
         apart = bool(before and over) and not any(atom in before for atom in over)  # two accents with a letter each
-        joins = last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top
-        if last is not sign and joins and not apart:
-            last.right = max(last.right, sign.right)  # a long arrow of many pieces
-        else:
-            signs.append(sign)
-    if not signs:
-        return atoms
+        return first.text == sign.text and joins and not apart
+
+    signs = sorted((a for a in atoms if a.text in _ACCENTS), key=lambda atom: (round(atom.top), atom.left))
     rest = [atom for atom in atoms if not atom.text.strip()]
-    for accent in signs:
-        shaft = next((rule for rule in rules if _shaft(rule, accent)), None)
-        if shaft:
+    for accent, *pieces in chains(signs, goes_on):
+        accent.right = max(accent.right, *(piece.right for piece in pieces), -math.inf)  # a long arrow of many pieces
+        if shaft := next((rule for rule in rules if _shaft(rule, accent)), None):
             accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
             rules.remove(shaft)
-            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
-            finder.replace(rest_of, [])
-        long = accent.right - accent.left > 1.5 * accent.size
-        below = [
-            atom
-            for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
-            if -0.3 * atom.size
-            < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
-            < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size  # scripts of letters are lower
-            and atom.size < 1.6 * accent.size
-            and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
-            and (accent not in arrows or accent.left < atom.middle < accent.right)
-            and min(atom.right, accent.right) - max(atom.left, accent.left)
-            > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
-        ]
-        if below:
-            made = _accented(ACCENTS[accent.text], below, accent)
-            made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
+            tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
+            finder.replace([atom for atom in tip if _head(atom, shaft)], [])
+        if below := _letters_of(accent, finder, pointed=accent in arrows):
+            made = _accented(_ACCENTS[accent.text], below, accent)
+            made.sound = made.sound and accent.text not in _BRACES  # what is written at them is not read
             finder.replace(below, [made])
         else:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
+    """The letters that an accent spans; those of a long one may be scripts, which are lower."""
+    long = accent.width > 1.5 * accent.size
+    return [
+        atom
+        for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
+        if -0.3 * atom.size
+        < (accent.top - atom.bottom if accent.text in _BELOW else atom.top - accent.bottom)
+        < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size
+        and atom.size < 1.6 * accent.size
+        and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
+        and (not pointed or accent.left < atom.middle < accent.right)
+        and min(atom.right, accent.right) - max(atom.left, accent.left) > 0.4 * min(atom.width, accent.width)
+    ]
 
 
 def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
@@ -146,7 +154,7 @@ def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
         return False
     left, _, right, _ = hull(below)
     middle = (arrow.top + arrow.bottom) / 2
-    level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*OVER} and a.top < middle < a.bottom)
+    level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*_OVER} and a.top < middle < a.bottom)
     beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
     return max(abs(left - arrow.left), abs(right - arrow.right)) < 0.45 * size and not beside
 
@@ -166,7 +174,7 @@ def _head(atom: Atom, shaft: Rule) -> bool:
 def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     inner = tex(below)
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
-    text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
+    text = f"\\{_WIDE.get(name, name) if wide else name}{{{inner}}}"
     text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
     box = accent.box
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
@@ -465,7 +473,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
             if not any(
-                other is not head and other.text not in LABELLED and _is_script_of(atom, other)
+                other is not head and other.text not in _LABELLED and _is_script_of(atom, other)
                 for other in heads
                 if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
             )
@@ -473,14 +481,14 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
-        if head.text in LABELLED or head.text in _INTEGRALS:
+        if head.text in _LABELLED or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
         text = head.text if head.built else symbol(head.text)
-        if head.text in ARROWS:
-            text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
-        elif head.text in LABELLED:
+        if head.text in _ARROWS:
+            text = f"{_ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        elif head.text in _LABELLED:
             text = f"\\overset{{{tex(over)}}}{{{text}}}" if over else text
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
@@ -509,7 +517,7 @@ def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
 
 def _limited(atom: Atom) -> bool:
     name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
-    return atom.text in LABELLED or name in LIMITS
+    return atom.text in _LABELLED or name in _LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
@@ -666,7 +674,7 @@ _UNDERLINED, _LINED = 0.6, 0.45
 _RUN: Final = 0.25
 """Letter sizes between small letters of one script, at most."""
 _PASSES: Final = 2
-_OVER, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
+_COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
 _PLAIN_FENCE = 1.2
@@ -675,16 +683,7 @@ _PLAIN_FENCE = 1.2
 
 @dataclass(slots=True)
 class TextLine:
-    """A line: its text and place, in points.
-
-    Attributes:
-        pitch: width of each letter of code; 0 for text.
-        place: of its middle letter in the text layer; -1 for none.
-        other: words that pdfium reads otherwise.
-        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
-        shown: boxes of what is a picture, one for each `PICTURE` in its text.
-        lined: its underlined parts, as they stand in its text.
-    """
+    """A line before it is a `blocks.Line`, in points; `shown` has a box for each `PICTURE` in its text."""
 
     text: str
     box: Bounds
@@ -770,7 +769,7 @@ def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
     left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
-    over = min(right, sign.right) - max(left, sign.left) > _OVER * (right - left)
+    over = min(right, sign.right) - max(left, sign.left) > _COVERED * (right - left)
     hangs = not sign.sound and over and max(top - sign.bottom, sign.top - bottom) < _HANGS_OFF * size
     level = min(bottom, sign.bottom) - max(top, sign.top) > _BAND * (bottom - top)
     beside = max(left - sign.right, sign.left - right) < _RUN * size and right - left < _SHORT_ROW * sign.size

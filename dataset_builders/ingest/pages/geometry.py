@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Bounds = tuple[float, float, float, float]
 """Left, top, right, bottom in points."""
@@ -138,6 +138,9 @@ def chains(items: Iterable[_Item], goes_on: Callable[[list[_Item], _Item], bool]
         else:
             done.append([item])
     return done
+
+
+UNMOVED: Final = Affine(1, 0, 0, 1, 0, 0)
 
 
 def root_of(parent: list[int], place: int) -> int:

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, chains, hull
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine, Bounds, Placed, Rule, Shape, chains, hull
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
@@ -175,7 +175,7 @@ def is_ruled(item: Any) -> bool:
 
     drawn = RawPage(math.inf, math.inf)
     if c.FPDFPageObj_GetType(item) == c.FPDF_PAGEOBJ_PATH:
-        _path(c, item, Affine(1, 0, 0, 1, 0, 0), drawn)
+        _path(c, item, UNMOVED, drawn)
     return bool(drawn.rules) and not drawn.shapes
 
 

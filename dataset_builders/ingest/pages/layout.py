@@ -63,12 +63,8 @@ def is_asked(
 ) -> bool:
     """Checks whether the rows of a grid are questions.
 
-    Args:
-        table: the grid.
-        cells: its letters.
-        width: of the page.
-        before: columns of such a grid at the end of the page before; one with the same columns goes on with it, and its
-            first row may be the rest of that page's last.
+    `before` are the columns of such a grid at the end of the page before: one with the same columns goes on with it,
+    and its first row may be the rest of that page's last.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:

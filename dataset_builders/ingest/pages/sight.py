@@ -14,7 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, around, by_root, unite
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, by_root, unite
 from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-_AS_IT_IS: Final = Affine(1, 0, 0, 1, 0, 0)
 _CHANGE: Final = 20
 """Grey values (of 255) by which ink changes a picture at least."""
 _DARK: Final = 170
@@ -274,7 +273,7 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        objects = PageObjects(page, _AS_IT_IS)
+        objects = PageObjects(page, UNMOVED)
         self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
         self.whole = objects.whole
         self.place = {address(item): at for at, item in enumerate(self.items)}

@@ -413,12 +413,10 @@ def turned(raw: RawPage) -> int:
         for a, b in pairwise(letters)
         if max(abs(b.left - a.left), abs(b.top - a.top)) < 2 * max(a.size, b.size)
     ]
-    ways = {0: 0, 90: 0, 180: 0, 270: 0}
-    for along, down in steps:
-        upright = abs(along) >= abs(down)
-        ways[(0 if along > 0 else 180) if upright else (270 if down > 0 else 90)] += 1
-    way = max(ways, key=lambda way: ways[way])
-    return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
+    ways = Counter(
+        (0 if along > 0 else 180) if abs(along) >= abs(down) else (270 if down > 0 else 90) for along, down in steps
+    )
+    return next((way for way, many in ways.items() if len(steps) > 10 and many > 0.6 * len(steps)), 0)
 
 
 def _odd(text: str) -> bool:
@@ -444,15 +442,7 @@ class Reading:
 
 
 def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sight | None = None) -> Reading:
-    """The blocks of a page.
-
-    Args:
-        raw: the page.
-        number: of the page.
-        crop: cuts out a picture.
-        before: of the page before.
-        seen: the printed page, to find unread ink.
-    """
+    """The blocks of a page, after the reading of the page before; unread ink is found if the printed page is given."""
     turned = [glyph for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
     ground = [glyph.box for glyph in turned]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
