@@ -527,9 +527,10 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
         return []
     edge = (head.top + head.bottom) / 2
     first_row = min(close, key=lambda atom: abs(atom.axis - edge))
-    row = [atom for atom in near if abs(atom.axis - first_row.axis) < 0.5 * first_row.size]
+    row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
     core = min((atom for atom in row if atom in close), key=lambda atom: abs(atom.middle - head.middle))
-    run = next(run for run in parted(row, 0.5) if core in run)
+    runs = chains(row, lambda run, atom: atom.left - run[-1].right < 0.5 * core.size)
+    run = next(run for run in runs if core in run)
     return run if run[0].left < head.middle + 0.1 * head.size else []
 
 

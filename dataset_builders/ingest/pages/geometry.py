@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeVar
 
 Bounds = tuple[float, float, float, float]
@@ -92,6 +93,11 @@ class Shape(Placed):
     points: tuple[tuple[float, float], ...] = ()
     filled: bool = False
     faint: bool = False
+
+    @property
+    def outline(self) -> list[tuple[float, float]]:
+        """Its points, and the middles between them."""
+        return [*self.points, *(((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(self.points))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -42,18 +43,17 @@ class PageTable:
 
     def cell_of(self, glyph: Glyph) -> tuple[int, int]:
         """The cell a glyph stands in."""
-        x, y = glyph.centre
-        column = max(0, min(len(self.xs) - 2, sum(1 for at in self.xs if at <= x) - 1))
-        row = max(0, min(len(self.ys) - 2, sum(1 for at in self.ys if at <= y) - 1))
-        return self.merged[(row, column)]
+        row, column = (
+            max(0, min(len(lines) - 2, bisect_right(lines, place) - 1))
+            for lines, place in zip((self.ys, self.xs), reversed(glyph.centre), strict=True)
+        )
+        return self.merged[row, column]
 
     def cells(self, glyphs: Sequence[Glyph]) -> dict[tuple[int, int], list[Glyph]]:
         """The letters in each cell that has some."""
-        left, top, right, bottom = self.box
         cells: dict[tuple[int, int], list[Glyph]] = {}
         for glyph in glyphs:
-            x, y = glyph.centre
-            if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
+            if glyph.text.strip() and contains(self.box, *glyph.centre):
                 cells.setdefault(self.cell_of(glyph), []).append(glyph)
         return cells
 
@@ -100,12 +100,8 @@ def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
         first = min((g for g in question if g.left < edge + g.size), key=lambda glyph: glyph.base)
         digit, down = inside[0], first.base - inside[0].base
         digit.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
-        digit.base, digit.top, digit.bottom, digit.right = (
-            first.base,
-            digit.top + down,
-            digit.bottom + down,
-            inside[-1].right,
-        )
+        digit.base, digit.right = first.base, inside[-1].right
+        digit.top, digit.bottom = digit.top + down, digit.bottom + down
         gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
@@ -211,18 +207,13 @@ _WORDS: Final = 0.9
 
 def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
     """Checks whether two boxes come closer than `slack`."""
-    return (
-        box[0] - slack < other[2]
-        and other[0] - slack < box[2]
-        and box[1] - slack < other[3]
-        and other[1] - slack < box[3]
-    )
+    across = box[0] - slack < other[2] and other[0] - slack < box[2]
+    return across and box[1] - slack < other[3] and other[1] - slack < box[3]
 
 
 def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
     """Indices of connected boxes, by a sweep from top to bottom."""
     parent = list(range(len(boxes)))
-
     order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
     active: list[int] = []
     for at in order:
@@ -319,8 +310,7 @@ def _crosses(shape: Shape, table: PageTable) -> bool:
     if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
         return False
     left, top, right, bottom = table.box
-    middles = [((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(shape.points)]
-    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in (*shape.points, *middles))
+    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in shape.outline)
     return inside and min(shape.right, right) - max(shape.left, left) > 1.5 * cell
 
 
@@ -345,15 +335,11 @@ def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
     return ground
 
 
-def _inside(shape: Shape, raw: RawPage) -> int:
-    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
-    return step * sum(contains(shape.box, *glyph.centre) for glyph in raw.glyphs[::step])
-
-
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
     """A part of a drawing, no frame or ground of text."""
-    box, inside = shape.box, _inside(shape, raw)
-    width, height = shape.right - shape.left, shape.bottom - shape.top
+    box, width, height = shape.box, shape.width, shape.height
+    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
+    inside = step * sum(contains(box, *glyph.centre) for glyph in raw.glyphs[::step])
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
         return False
     if max(width, height) < 1.5 or (shape.kind == "image" and min(width, height) < 6):

@@ -43,6 +43,8 @@ _COLUMN: Final = 3.0
 """Letters of the page's ordinary size: half of the white space between formulas on one line, at most."""
 _ASIDE: Final = 1.5
 """Letter sizes between a picture and the text of its line."""
+_RINGED: Final = 40
+"""Points: a ring or box around a number is smaller."""
 
 
 def line_dotted(raw: RawPage) -> None:
@@ -50,11 +52,10 @@ def line_dotted(raw: RawPage) -> None:
     letters = [glyph for glyph in raw.glyphs if ideographic(glyph.text[:1]) and glyph.text.isalpha()]
     under = {}
     for dot in (glyph for glyph in raw.glyphs if glyph.text in _DOTS) if letters else ():
-        middle = (dot.left + dot.right) / 2
         for letter in letters:
-            reach = 0.25 * (letter.right - letter.left)
+            reach = 0.25 * letter.width
             level = -0.1 * letter.size < dot.top - max(letter.base, letter.bottom) < 0.5 * letter.size
-            if level and letter.left + reach < middle < letter.right - reach:
+            if level and letter.left + reach < dot.middle < letter.right - reach:
                 under[id(dot)] = Rule(letter.left, dot.top, letter.right, dot.top)
     raw.glyphs = [glyph for glyph in raw.glyphs if id(glyph) not in under]
     for rule in sorted(under.values(), key=lambda rule: (rule.top, rule.left)):
@@ -275,38 +276,30 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
         size = max(g.size for g in inside)
         even = abs(left + right - shape.left - shape.right) < 0.4 * size
         level = abs(top + bottom - shape.top - shape.bottom) < 0.9 * size
-        if _crosses(shape, (left, top, right, bottom)):
-            continue
+        crossed = any(left < x < right and top < y < bottom for x, y in shape.outline) or len(shape.points) < 4
         wider = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
-        if even and level and wider and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
+        higher = shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size
+        if even and level and wider and higher and (shape.filled or not crossed):
             boxes.append(shape.box)
     return boxes
 
 
 def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
     """Adds a full stop to ringed or boxed numbers at the beginning of a line, as questions have."""
-    letters = [g for g in raw.glyphs if g.text.strip()]
+    letters = sorted((g for g in raw.glyphs if g.text.strip()), key=lambda g: g.left)
     named: set[int] = set()
-    corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
-    shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
-    for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
-        inside = sorted((g for g in letters if layout.contains(shape.box, *g.centre)), key=lambda g: g.left)
-        if (
-            not inside
-            or len(inside) > 2
-            or not all(g.text.isdecimal() for g in inside)
-            or not enclosing([shape], inside)
-        ):
+    shapes = [*raw.shapes, *(Shape("frame", *box, filled=True) for box in frames)]
+    for shape in (shape for shape in shapes if max(shape.width, shape.height) < _RINGED):
+        inside = [g for g in letters if layout.contains(shape.box, *g.centre)]
+        number = 0 < len(inside) < 3 and all(g.text.isdecimal() for g in inside)
+        if not (number and enclosing([shape], inside)):
             continue
-        middle = (shape.top + shape.bottom) / 2
-        row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
+        row = [g for g in letters if g.top - 2 < shape.centre[1] < g.bottom + 2 and g not in inside]
         size = inside[0].size
         near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
         if not near or any(0 <= shape.left - g.right < size for g in row):
             continue
-        line = (
-            sorted((g for g in row if g.left >= shape.right and g.size > 0.8 * size), key=lambda g: g.left)[:8] or near
-        )
+        line = [g for g in row if g.left >= shape.right and g.size > 0.8 * size][:8] or near
         base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
@@ -315,12 +308,6 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         if id(digit) not in named:  # a ground and its border hold the same number
             raw.glyphs.append(replace(digit, text="．", left=min(digit.right, digit.advance), math=False))
         named.add(id(digit))
-
-
-def _crosses(shape: Shape, box: Bounds) -> bool:
-    middles = (((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in pairwise(shape.points))
-    inside = any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in (*shape.points, *middles))
-    return not shape.filled and (len(shape.points) < 4 or inside)
 
 
 def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
