@@ -206,11 +206,8 @@ def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
 def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
     """Replaces the letters around a rule by their formula; false if there is none."""
     y = (rule.top + rule.bottom) / 2
-    near = [
-        atom
-        for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
-        if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
-    ]
+    near = finder.between(rule.left - 0.4, rule.right + 0.4)
+    near = [a for a in near if max(rule.left - a.left, a.right - rule.right) < 1.5 * a.size]
     above = _adjacent([atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False)
     below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
     if _root(finder, rule, near, y):
@@ -237,10 +234,12 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
     columns = min(len(parted(part, _PARTED)) for part in (above, below))
     if (columns > 2 and not signs) or (words and _is_head(finder, rule, rules)):
         return False
-    reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
+    left, _, right, _ = hull([*above, *below])
+    size = max(atom.size for atom in (*above, *below))
+    overhangs = max(left - rule.left, rule.right - right) > _OVERHANG * size  # a gap's line is longer at one end
+    reach = 2.5 if words else 1.3 if overhangs else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
-    size = max(atom.size for atom in (*above, *below))
     return not words or all(_is_centred(rule, part, size) for part in (above, below))
 
 
@@ -256,12 +255,6 @@ def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
     """Checks that a part of a fraction is in its middle."""
     left, _, right, _ = hull(part)
     return abs(left + right - rule.left - rule.right) < 0.8 * size
-
-
-def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
-    """A rule much longer at one end than all over and under it is a gap's line."""
-    box = hull(atoms)
-    return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
@@ -288,10 +281,8 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
-        if gap(atom) < reach and (
-            not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
-        ):
-            row.append(atom)
+        hangs = not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
+        row += [atom] if hangs and gap(atom) < reach else []
     far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
     return row if far < 6 * size else []
 
@@ -314,20 +305,12 @@ def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom]
 
 
 def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
-    signs = [
-        atom
-        for atom in finder.between(rule.left - 24, rule.left + 6)
-        if atom.text == "√" and abs(atom.right - rule.left) < 0.35 * atom.size and abs(atom.top - y) < 0.35 * atom.size
-    ]
-    if not signs:
-        return False
-    sign = min(signs, key=lambda atom: abs(atom.right - rule.left))
-    inner = [
-        atom
-        for atom in near
-        if atom is not sign and atom.top > y - 0.15 * sign.size and atom.axis < sign.bottom + 0.1 * sign.size
-    ]
-    if not inner:
+    roots = (atom for atom in finder.between(rule.left - 24, rule.left + 6) if atom.text == "√")
+    signs = [a for a in roots if max(abs(a.right - rule.left), abs(a.top - y)) < 0.35 * a.size]
+    sign = min(signs, key=lambda atom: abs(atom.right - rule.left), default=None)
+    under = [a for a in near if sign and a.top > y - 0.15 * sign.size and a.axis < sign.bottom + 0.1 * sign.size]
+    inner = [atom for atom in under if atom is not sign]
+    if not sign or not inner:
         return False
     index = _index(finder, sign)
     order = f"[{tex(index)}]" if index else ""
@@ -393,15 +376,12 @@ def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
 def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
     """Writes a blank for a rule on the base line of text."""
     for atom in finder.between(rule.left - 40, rule.right + 40):
-        if (
-            not atom.built
-            and -0.15 * atom.size < y - atom.base < 0.4 * atom.size
-            and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
-        ):
-            short = rule.right - rule.left < _UNDERSCORE * atom.size
+        beside = atom.right < rule.left + 2 or atom.left > rule.right - 2
+        if beside and not atom.built and -0.15 * atom.size < y - atom.base < 0.4 * atom.size:
+            short = rule.length < _UNDERSCORE * atom.size
             if short and any(abs(a.axis - y) < 0.1 * a.size for a in finder.between(rule.left - 9, rule.right + 9)):
                 return None  # a minus
-            if rule.right - rule.left <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
+            if rule.length <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
                 continue
             box = rule.left, atom.base - 0.6 * atom.size, rule.right, y
             return Atom("_" if short else BLANK, *box, atom.base, atom.size, rule.right)
@@ -443,13 +423,8 @@ def _is_at_formula(name: Sequence[Atom], finder: Finder) -> bool:
     beside = [a for a in level if max(a.span[0] - last, first - a.span[1]) < _AT * size]
     brackets = [a.span[1] for a in beside if a.text in ("(", "[") and a.left > right - 1]
     beside += [a for a in level if a.left > right and a.span[0] - max(brackets, default=left) < _AT * size]
-    math = under or any(not a.sound or a.math or a.text.isdigit() or _is_command(a.text) for a in beside)
-    return not name[0].pitch and math
-
-
-def _is_command(text: str) -> bool:
-    """Checks for a sign that LaTeX has a name for, as α."""
-    return len(text) == 1 and symbol(text)[1:].isalpha()
+    named = any(len(a.text) == 1 and symbol(a.text)[1:].isalpha() for a in beside)  # by LaTeX, as α
+    return not name[0].pitch and (under or named or any(not a.sound or a.math or a.text.isdigit() for a in beside))
 
 
 _FUNCTION: Final = re.compile("|".join(sorted(FUNCTIONS, key=len, reverse=True)))
@@ -544,26 +519,13 @@ def cases(atoms: list[Atom]) -> list[Atom]:
     """Joins rows behind a tall brace."""
     braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.6 * atom.size]
     for brace in sorted(braces, key=lambda atom: -atom.left):
-        size = brace.size
-        inside = [
-            atom
-            for atom in atoms
-            if atom.text.strip()
-            and atom.left > brace.middle
-            and atom.top > brace.top - 0.5 * size
-            and atom.bottom < brace.bottom + 0.5 * size
-        ]
+        top, bottom = brace.top - 0.5 * brace.size, brace.bottom + 0.5 * brace.size
+        level = (atom for atom in atoms if atom.text.strip() and atom.top > top and atom.bottom < bottom)
+        inside = [atom for atom in level if atom.left > brace.middle]
         closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
         rows = [] if closed else _rows_behind(inside, brace)
-        if len(rows) < 2:
-            continue
-        body = " \\\\ ".join(_wide(row) for row in rows)
-        parts = [brace, *(atom for row in rows for atom in row)]
-        made = joined(
-            f"\\begin{{cases}}{body}\\end{{cases}}", parts, (brace.top + brace.bottom) / 2 + AXIS * size, size
-        )
-        used = {id(atom) for atom in parts}
-        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+        if len(rows) > 1:
+            atoms = _enclosed(atoms, [brace, *chain(*rows)], "cases", map(_wide, rows))
     return atoms
 
 
@@ -574,27 +536,29 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
         last = closing(first, signs)
         if last is None or first not in atoms or last not in atoms:
             continue
-        inside = [
-            atom
-            for atom in atoms
-            if atom.text.strip() and first.middle < atom.middle < last.middle and atom not in (first, last)
-            if first.top - 1 < (atom.top + atom.bottom) / 2 < first.bottom + 1
-        ]
-        rows = _matrix_rows(inside)
-        if len(rows) < 2:
+        between = (a for a in atoms if a.text.strip() and first.middle < a.middle < last.middle)
+        level = (atom for atom in between if first.top - 1 < atom.centre[1] < first.bottom + 1)
+        inside = [atom for atom in level if atom not in (first, last)]
+        size = max((atom.size for atom in inside), default=0.0)
+        rows = _stacked(inside, size, 0.83)
+        gaps = (min(a.top for a in low) - max(a.bottom for a in high) for high, low in pairwise(rows))
+        if len(rows) < 2 or any(gap <= -0.1 * size for gap in gaps):  # something stands between them
             continue
         columns = [set(map(id, column)) for column in parted(inside, _COLUMN)]
         cells = [[[atom for atom in row if id(atom) in column] for column in columns] for row in rows]
-        body = " \\\\ ".join(" & ".join(tex(cell) for cell in row) for row in cells)
-        parts = [first, *inside, last]
-        name, middle = _MATRIX[first.text], (first.top + first.bottom) / 2
-        text = f"\\begin{{{name}}}{body}\\end{{{name}}}"
-        made = joined(text, parts, middle + AXIS * first.size, first.size)
+        lines = (" & ".join(map(tex, row)) for row in cells)
+        atoms = _enclosed(atoms, [first, *inside, last], _MATRIX[first.text], lines)
         torn = any(len(parted(cell, _PARTED)) > 1 for row in cells for cell in row)
-        made.sound = made.sound and not torn and not any(atom in signs for atom in inside)
-        used = {id(atom) for atom in parts}
-        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+        atoms[-1].sound = atoms[-1].sound and not torn and not any(atom in signs for atom in inside)
     return atoms
+
+
+def _enclosed(atoms: Sequence[Atom], parts: list[Atom], name: str, rows: Iterable[str]) -> list[Atom]:
+    """Atoms with the last one in place of a bracket and its rows, which are `parts` of it."""
+    bracket, body = parts[0], " \\\\ ".join(rows)
+    text, base = f"\\begin{{{name}}}{body}\\end{{{name}}}", bracket.centre[1] + AXIS * bracket.size
+    gone = set(map(id, parts))
+    return [*(atom for atom in atoms if id(atom) not in gone), joined(text, parts, base, bracket.size)]
 
 
 def closing(first: Glyph, signs: Iterable[_Sign]) -> _Sign | None:
@@ -607,14 +571,6 @@ def closing(first: Glyph, signs: Iterable[_Sign]) -> _Sign | None:
         if abs(first.top - sign.top) < near and abs(first.bottom - sign.bottom) < near
     )
     return min(ends, key=lambda sign: sign.left, default=None)
-
-
-def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Rows one clear under the other; none if anything stands between them."""
-    size = max((atom.size for atom in atoms), default=0.0)
-    rows = _stacked(atoms, size, 0.83)
-    apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
-    return rows if apart else []
 
 
 def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
@@ -830,11 +786,8 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 def _stretched(atom: Atom) -> bool:
     """A bracket or big sign whose base line does not tell its line."""
-    if atom.built or atom.text not in STRETCHED:
-        return False
-    return (
-        atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
-    )
+    tall = atom.height > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    return not atom.built and (atom.text in BIG or (tall and atom.text in STRETCHED))
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
@@ -861,25 +814,17 @@ def _small(atoms: list[Atom]) -> set[int]:
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
             if other is atom or other.size < 1.15 * atom.size or other.text in _NO_BASE:
                 continue
-            beside = (
-                -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach
-            )
+            behind = -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size
             level = atom.top < other.bottom + 0.5 * other.size and atom.bottom > other.top - 0.75 * other.size
-            if atom.built or atom.text in FENCES:
-                shifted = abs(atom.axis - other.axis) > 0.2 * other.size
-            else:
-                shifted = abs(atom.base - other.base) > 0.1 * other.size
-            if beside and level and shifted:
+            built = atom.built or atom.text in FENCES
+            shift, least = (atom.axis - other.axis, 0.2) if built else (atom.base - other.base, 0.1)
+            if (behind or 0 <= other.left - atom.right < reach) and level and abs(shift) > least * other.size:
                 scripts.add(id(atom))
                 break
     for last, atom in pairwise(ordered):  # what goes on from a script on its line
         level = abs(atom.base - last.base) < 0.1 * last.size or atom.text in FENCES
-        if (
-            id(last) in scripts
-            and level
-            and abs(atom.size - last.size) < 0.1 * last.size
-            and atom.left < last.right + 0.45 * last.size
-        ):
+        near = abs(atom.size - last.size) < 0.1 * last.size and atom.left < last.right + 0.45 * last.size
+        if id(last) in scripts and level and near:
             scripts.add(id(atom))
     return scripts - _small_print([atom for atom in atoms if id(atom) in scripts])
 
