@@ -52,8 +52,9 @@ _FEWEST: Final = 3
 """Numbers that make a count: two may stand side by side in a line."""
 _LIMIT: Final = 0.4
 """Letter sizes between a sum or an integral and its limits, at most."""
-_GUTTER_EDGE: Final = 6.0
-"""Points: the numbers of one column begin within these."""
+_GUTTER_EDGE, _LONG = 6.0, 0.55
+"""Points within which the numbers of one column begin; share of a column's width that its full lines have at least."""
+_Span = tuple[float, float]
 
 
 @dataclass(slots=True)
@@ -84,13 +85,8 @@ class Segment(Placed):
         for place, (left, right) in enumerate(self.gaps):
             if left <= x - 2 and x + 2 <= right and right > begins - 3:
                 yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
-                yield replace(
-                    self,
-                    left=right,
-                    number=self.later[place],
-                    gaps=self.gaps[place + 1 :],
-                    later=self.later[place + 1 :],
-                )
+                number, *later = self.later[place:]
+                yield replace(self, left=right, number=number, gaps=self.gaps[place + 1 :], later=tuple(later))
                 return
         yield self
 
@@ -138,11 +134,9 @@ def _segment(run: Sequence[_Numbered]) -> Segment:
     pieces, numbers = zip(*run, strict=True)
     letters = [glyph for piece in pieces for glyph in piece]
     text = "".join(glyph.text for glyph in letters)
+    _, top, right, bottom = hull(letters)
     return Segment(
-        letters[0].left,
-        max(glyph.right for glyph in letters),
-        min(glyph.top for glyph in letters),
-        max(glyph.bottom for glyph in letters),
+        *(letters[0].left, right, top, bottom),
         numbers[0],
         tuple((max(g.right for g in part), other[0].left) for part, other in pairwise(pieces)),
         numbers[1:],
@@ -176,15 +170,14 @@ def gutter(
     The gutter of the page `before` is kept unless something contradicts; a page in landscape has two columns unless
     text crosses its middle.
     """
-    for rule in dividers:
-        x = (rule.left + rule.right) / 2
+    for x in (rule.middle for rule in dividers):
         if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
             return x
     spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
     if not spans:
         return before
     left, right = min(span[0] for span in spans), max(span[1] for span in spans)
-    best: tuple[bool, int, int, float, float] | None = None
+    scores: list[tuple[bool, int, int, float, float]] = []
     for step in range(50, 151):
         x = left + (right - left) * step / 200
         runs = [part for run in texts for part in run.parted(x)]
@@ -200,11 +193,10 @@ def gutter(
             continue
         end, start = max(b for _, b in lefts), min(a for a, _ in rights)
         narrow = 0 if free else round(end - start)  # a sheet in landscape is folded in the middle
-        score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
-        if best is None or score < best:
-            best = score
-    if best and (not best[0] or landscape or _are_beside(texts, others, best[-1])):
-        return best[-1]
+        scores.append((not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x))
+    uncounted, *_, x = min(scores, default=(True, 0, 0, 0.0, math.nan))
+    if scores and (not uncounted or landscape or _are_beside(texts, others, x)):
+        return x
     if before is None:
         return None
     crossing = sum(any(p.left + 6 < before < p.right - 6 for p in run.parted(before)) for run in texts)
@@ -221,18 +213,12 @@ def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) ->
     return 2 * beside > len(rights)
 
 
-def _filled(
-    lefts: Sequence[tuple[float, float]],
-    rights: Sequence[tuple[float, float]],
-    x: float,
-    ends: tuple[float, float],
-    crossing: int,
-    free: bool,
-) -> bool:
+def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Span, crossing: int, free: bool) -> bool:
+    """Checks for two columns of text, each with lines as long as it is wide."""
     if min(len(lefts), len(rights)) < (3 if free else 5):
         return False
-    fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
-    fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
+    fill_left = sum(b - a > _LONG * (x - ends[0]) for a, b in lefts)
+    fill_right = sum(b - a > _LONG * (ends[1] - x) for a, b in rights)
     if free or (fill_left >= max(2, 0.3 * len(lefts)) and fill_right >= max(2, 0.2 * len(rights))):
         return True  # one alone may be a running head
     return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
@@ -247,19 +233,15 @@ def _counts_on(runs: Sequence[Segment], x: float) -> bool:
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
     """Checks that text begins where a column's numbers do: a single number may stand anywhere."""
-    if len(numbers) > 1:
-        return True
-    reach = numbers[0].left + _BESIDE * (numbers[0].bottom - numbers[0].top)
+    reach = math.inf if len(numbers) > 1 else numbers[0].left + _BESIDE * numbers[0].height
     return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     """Numbers at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
-    if not opening:
-        return []
-    edge = min(run.left for run in opening)
-    first = min(run.left for run in runs if not run.titled or run.number)  # a section's title hangs out
+    edge = min((run.left for run in opening), default=0.0)
+    first = min((run.left for run in runs if not run.titled or run.number), default=0.0)  # a section's title hangs out
     edge = first if first < edge - _GUTTER_EDGE else edge
     numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
@@ -309,10 +291,8 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
         across.append((begins - 1, begins - 1))
     done: list[tuple[float, float]] = []
     for top, bottom in sorted(across):
-        if done and top <= done[-1][1]:
-            done[-1] = (done[-1][0], max(done[-1][1], bottom))
-        else:
-            done.append((top, bottom))
+        last = done.pop() if done and top <= done[-1][1] else (top, bottom)
+        done.append((last[0], max(last[1], bottom)))
     return done
 
 
@@ -645,13 +625,11 @@ def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
         shared = min(bottom, piece.box[3]) - max(top, piece.box[1])
         return solid and shared > 0.5 * min(bottom - top, piece.box[3] - piece.box[1])
 
-    rows = chains(sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])), goes_on)
+    def place(piece: Piece) -> tuple[float, float]:  # a figure may begin beside the first line of a text
+        return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1], piece.box[0]
+
+    rows = chains(sorted(pieces, key=place), goes_on)
     return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
-
-
-def _height(piece: Piece) -> float:
-    """Y of the middle of a text's first line; of the top of others, which may begin beside a line."""
-    return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1]
 
 
 def _within(region: Bounds, x: float, y: float) -> bool:
@@ -689,18 +667,13 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
-    lines = [_record(line, sheet, crop) for line in piece.lines]
+    lines, box = [_record(line, sheet, crop) for line in piece.lines], box_of(piece.box, sheet)
     wanted = piece.kind in ("figure", "table") or any(line.unread for line in lines)
-    sure = [line.confidence for line in lines]
+    picture = crop(piece.box) if wanted else None
+    sure = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
+    kind, caption, origin = piece.kind, piece.caption, sheet.origin
     return Block(
-        kind=piece.kind,
-        box=box_of(piece.box, sheet),
-        column=column,
-        lines=lines,
-        picture=crop(piece.box) if wanted else None,
-        caption=piece.caption,
-        origin=sheet.origin,
-        confidence=sum(sure) / len(sure) if sure else 1.0,
+        kind=kind, box=box, column=column, lines=lines, picture=picture, caption=caption, origin=origin, confidence=sure
     )
 
 

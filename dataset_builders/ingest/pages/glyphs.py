@@ -105,14 +105,11 @@ def bounds_of(item: Any, to_page: Affine) -> Bounds | None:
     return to_page.bounds(left.value, bottom.value, right.value, top.value)
 
 
-def paint(item: Any) -> tuple[int, int, int, int]:
-    """Red, green, blue and opacity (0 to 255) of an object's fill; black by default."""
+def paint(item: Any, *, stroke: bool = False) -> tuple[int, int, int, int]:
+    """Red, green, blue and opacity (0 to 255) of an object's fill or stroke; black by default."""
     import pypdfium2.raw as c
 
-    return _colour(c, item, c.FPDFPageObj_GetFillColor)
-
-
-def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
+    get = c.FPDFPageObj_GetStrokeColor if stroke else c.FPDFPageObj_GetFillColor
     values = [ctypes.c_uint() for _ in range(4)]
     if not get(item, *values):
         return (0, 0, 0, 255)
@@ -120,30 +117,23 @@ def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
     return (red, green, blue, alpha)
 
 
-def is_pale(item: Any) -> bool:
-    """Checks for an object filled with white or next to it, or with nothing."""
-    return _pale(paint(item))
-
-
-def _pale(colour: tuple[int, int, int, int]) -> bool:
-    return colour[3] < 20 or min(colour[:3]) > 236
-
-
-def _is_faint(colour: tuple[int, int, int, int]) -> bool:
-    return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
+def is_pale(item: Any, *, stroke: bool = False) -> bool:
+    """Checks for an object filled, or drawn, with white or next to it, or with nothing."""
+    *colour, opacity = paint(item, stroke=stroke)
+    return opacity < 20 or min(colour) > 236
 
 
 def _path(c: Any, item: Any, to_page: Affine, drawn: RawPage) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
-    ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
-    filled = mode.value != 0 and not _pale(ground)
-    stroked = bool(stroke.value) and not _pale(_colour(c, item, c.FPDFPageObj_GetStrokeColor))
+    filled = mode.value != 0 and not is_pale(item)
+    stroked = bool(stroke.value) and not is_pale(item, stroke=True)
     if not filled and not stroked:
         return
-    own = to_page.after(_matrix(c, item))
-    for points, curved in _subpaths(c, item, own):
-        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), drawn)
+    *colour, opacity = paint(item)
+    faint = filled and not stroked and max((255 - value) * opacity for value in colour) < _FAINT * 255
+    for points, curved in _subpaths(c, item, to_page.after(_matrix(c, item))):
+        _subpath(points, curved, filled, faint, drawn)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
@@ -214,11 +204,8 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
     if short < 8 or len(points) < 8:
         return False
     corner = short * (0.5 if max(right - left, bottom - top) > 1.6 * short else 0.22)
-    return all(
-        min(x - left, right - x, y - top, bottom - y) < 1.2
-        or (min(x - left, right - x) < corner and min(y - top, bottom - y) < corner)
-        for x, y in points
-    )
+    sides = [sorted((min(x - left, right - x), min(y - top, bottom - y))) for x, y in points]
+    return all(near < 1.2 or far < corner for near, far in sides)
 
 
 def _is_ellipse(points: list[tuple[float, float]]) -> bool:
@@ -237,11 +224,8 @@ _ABUTS: Final = 0.6
 def _merged(rules: list[Rule]) -> list[Rule]:
     done: list[Rule] = []
     for flat in (True, False):
-        lines = [rule for rule in rules if rule.flat == flat and rule.length > 0]
-        lines.sort(
-            key=lambda r: (round((r.top + r.bottom) / 2) if flat else round((r.left + r.right) / 2), r.left, r.top)
-        )
-        for rule in lines:
+        lines = (rule for rule in rules if rule.flat == flat and rule.length > 0)
+        for rule in sorted(lines, key=lambda rule: (round(rule.centre[flat]), rule.left, rule.top)):
             for last in reversed(done[-6:]):
                 if last.flat == flat and _continues(last, rule, flat):
                     last.joints += (rule.left,) if flat and abs(rule.left - last.right) < _ABUTS else ()
@@ -536,21 +520,13 @@ def _once(glyphs: Sequence[Glyph]) -> list[Glyph]:
     seen: dict[tuple[str, int, int], list[Glyph]] = {}
     for glyph in glyphs:
         column, row = int(glyph.left // 4), int(glyph.base // 4)
-        near = (
-            other
-            for across in (-1, 0, 1)
-            for down in (-1, 0, 1)
-            for other in seen.get((glyph.text, column + across, row + down), ())
-        )
-        slack = 0.12 * glyph.size
-        if glyph.text.strip() and any(
-            abs(other.left - glyph.left) < slack and abs(other.base - glyph.base) < slack / 2
-            for other in near
-            if not _is_pair(other, glyph, widths[glyph.font, glyph.text] * glyph.size)
-        ):
-            continue
-        seen.setdefault((glyph.text, column, row), []).append(glyph)
-        kept.append(glyph)
+        cells = ((glyph.text, column + across, row + down) for across in (-1, 0, 1) for down in (-1, 0, 1))
+        slack, narrowest = 0.12 * glyph.size, widths[glyph.font, glyph.text] * glyph.size
+        near = (g for cell in cells for g in seen.get(cell, ()) if abs(g.left - glyph.left) < slack)
+        twins = (g for g in near if abs(g.base - glyph.base) < slack / 2 and not _is_pair(g, glyph, narrowest))
+        if not glyph.text.strip() or next(twins, None) is None:
+            seen.setdefault((glyph.text, column, row), []).append(glyph)
+            kept.append(glyph)
     return kept
 
 
