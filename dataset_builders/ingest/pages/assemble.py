@@ -31,25 +31,19 @@ from livek12.dataset_builders.ingest.pages.formulas import TextLine, closing, li
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
-_RUN: Final = 1.5
-"""Letter sizes of white space that end a run of text."""
-_GAP: Final = 0.75
-"""Letter sizes of white space that may part two columns; between words there is less."""
+_RUN, _GAP = 1.5, 0.75
+"""Letter sizes of white space that end a run of text, and that may part two columns; between words there is less."""
 _NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
 _TITLE: Final = re.compile(
     r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
 )
-_HUNG: Final = 6.0
-"""Letter sizes between a number and the text that it is hung out of, at most."""
-_TEXT: Final = 4.0
-"""Letter sizes that this text has at least."""
-_BESIDE: Final = 4.0
-"""Letter sizes right of a column's edge within which its lines begin."""
-_LEAST_AT_EDGE: Final = 0.25
-_HEADS: Final = 4
-"""Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
-_FEWEST: Final = 3
-"""Numbers that make a count: two may stand side by side in a line."""
+_HUNG, _TEXT = 6.0, 4.0
+"""Letter sizes between a number and the text that it is hung out of, at most, and that this text has at least."""
+_BESIDE, _LEAST_AT_EDGE = 4.0, 0.25
+"""Letter sizes right of a column's edge within which its lines begin, and the least share of those that do."""
+_HEADS, _FEWEST = 4, 3
+"""Lines across the middle of a page in landscape (title, subject, head, foot); numbers that make a count: two may stand
+side by side in a line."""
 _LIMIT: Final = 0.4
 """Letter sizes between a sum or an integral and its limits, at most."""
 _GUTTER_EDGE, _LONG = 6.0, 0.55
@@ -298,8 +292,8 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
 
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
-_WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
-"""Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
+_ALONE, _TITLED = 2.0, 6.0
+"""Letter sizes of white space behind a label, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
 """Of the page's width: turned text this near to its edge, and framed text beyond it, is no part of what is asked."""
@@ -596,7 +590,7 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
 def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Glyph]]:
     """Takes captions of figures, and labels of options (A., ①) alone beside them, out of the letters."""
     captions, labels, taken = list[Piece](), list[Piece](), set[int]()
-    for run in layout.runs(glyphs, _WORDS) if own else ():
+    for run in layout.runs(glyphs) if own else ():
         text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
         near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
         captioned, labelled = near and is_caption(text), _LABEL.fullmatch(text)

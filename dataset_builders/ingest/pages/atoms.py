@@ -16,7 +16,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, around, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 FUNCTIONS: Final = frozenset(
@@ -165,23 +165,20 @@ class Finder:
             self.widest = max(self.widest, atom.right - atom.left)
 
 
-_SPACE: Final = 0.18
-"""Letter sizes between words of a formula."""
+_SPACE, _ROW_GAP = 0.18, 0.5
+"""Letter sizes between words of a formula, and between two numbers of a row, (1 15): digits of one are closer."""
 _WORD_GAP, _SIGN_GAP = 0.12, 0.22
 """Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
 next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
 _NEAR, _FAR = 0.5, 1.3
 """Letter sizes between a formula and the digits that are its own, and within it."""
-_ROW_GAP: Final = 0.5
-"""Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["\\{", *"([,;=+-<>"])
 """Bases of no script: one behind them belongs to the letter that follows."""
-_FULL: Final = 0.835
-"""Share of a line's size that its scripts have at most; TeX's smallest are 5 points beside 6."""
-_SMALLER = 0.75
-"""Share of a line's size: what is smaller, and off the line however little, is a script."""
+_FULL, _SMALLER = 0.835, 0.75
+"""Shares of a line's size: scripts have one at most (TeX's smallest are 5 points beside 6); what has less than the
+other, and is off the line however little, is a script."""
 _MINUS: Final = frozenset("-−–‐")
 _STOPS: Final = frozenset("。，、；：？！")
 _NO_SCRIPT: Final = FENCES | _STOPS
@@ -229,16 +226,13 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
     at = 0
     while at < len(row):
         atom = row[at]
-        if not atom.text.strip():
-            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
+        if not atom.text.strip() or not _shift(atom, reference, off, row[at - 1] if at else None):
             at += 1
-            continue
-        if not _shift(atom, reference, off, row[at - 1] if at else None):
-            tokens.append(_plain(atom))
-            if last is not None and _overlap(last, atom):
+            space = not atom.text.strip()
+            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True) if space else _plain(atom))
+            if last is not None and not space and _overlap(last, atom):
                 last.sound = atom.sound = False
-            last = atom
-            at += 1
+            last = last if space else atom
             continue
         scripts: list[tuple[Atom, int]] = []
         while at < len(row) and row[at].text.strip():
@@ -425,26 +419,24 @@ def _absorb(tokens: list[_Token]) -> None:
 
 def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
     """Joins letters that spell a word between spaces: "or", "if"."""
-    run: list[_Token] = []
-    for at, token in enumerate(tokens):
-        letter = not token.math and token.text.isascii() and token.text.isalpha()
-        run += [token] if letter else []
-        after = tokens[at + 1] if at + 1 < len(tokens) else None
-        is_word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
-        goes_on = is_word and after is not None and _gap(token, after) < _SPACE
-        if letter and not goes_on:
-            before = tokens[at - len(run)] if at >= len(run) else None
-            spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
-            word = "".join(part.text for part in run)
-            if word in FUNCTIONS and not token.pitch:
-                yield _Token(f"\\{word}", True, run[0].left, token.right, token.size)
-            elif len(run) > 1 and spaced:
-                yield _Token(f"\\text{{ {word} }}", True, run[0].left, token.right, token.size)
-            else:
-                yield from run
-            run = []
-        elif not letter:
-            yield token
+
+    def goes_on(run: list[_Token], token: _Token) -> bool:
+        return all(_is_letter(each) for each in (run[-1], token)) and _gap(run[-1], token) < _SPACE
+
+    runs = chains(tokens, goes_on)
+    for before, run, after in zip([None, *runs], runs, [*runs[1:], None], strict=False):
+        first, last, word = run[0], run[-1], "".join(token.text for token in run)
+        spaced = (before and _gap(before[-1], first) > _SPACE) or (after and _gap(last, after[0]) > _SPACE)
+        if _is_letter(first) and word in FUNCTIONS and not last.pitch:
+            yield _Token(f"\\{word}", True, first.left, last.right, last.size)
+        elif len(run) > 1 and spaced:
+            yield _Token(f"\\text{{ {word} }}", True, first.left, last.right, last.size)
+        else:
+            yield from run
+
+
+def _is_letter(token: _Token) -> bool:
+    return not token.math and token.text.isascii() and token.text.isalpha()
 
 
 def _formula(tokens: Sequence[_Token]) -> str:
@@ -521,14 +513,13 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
     loose = [*woven(ink)]
     runs: list[range] = []
     for place, atom in enumerate(ink):
-        if atom.sound or not loose[place] or _is_amid_word(ink, place) or (runs and place in runs[-1]):
-            continue
-        run = range(place, place + 1)
-        while (wider := _wider(run, ink, loose)) != run:
-            run = wider
-        while runs and runs[-1].stop >= run.start:
-            run = range(min(run.start, runs.pop().start), run.stop)
-        runs.append(run)
+        if not atom.sound and loose[place] and not _is_amid_word(ink, place) and not (runs and place in runs[-1]):
+            run = range(place, place + 1)
+            while (wider := _wider(run, ink, loose)) != run:
+                run = wider
+            while runs and runs[-1].stop >= run.start:
+                run = range(min(run.start, runs.pop().start), run.stop)
+            runs.append(run)
     pictures: list[Atom] = []
     for run in runs:
         parts = [ink[place] for place in run]

@@ -55,12 +55,11 @@ _LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
 _BRACES: Final = frozenset("⏞⏟")
 _BELOW: Final = frozenset("⏝⏟\u0332")
 """Accents that stand under their letters."""
-_UNDERSCORE: Final = 0.7
-"""Letter sizes of a rule that stands for one sign."""
+_UNDERSCORE, _HANGS = 0.7, 0.15
+"""Letter sizes of a rule that stands for one sign, and of white space between what stands over or under one rule, at
+most: beyond is another line."""
 _TALLEST_FENCE, _MOST_FENCES = 9, 400
 """Letter sizes of an upright rule at most; a page with so many of them is none of formulas."""
-_HANGS: Final = 0.15
-"""Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
 
 def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
@@ -180,10 +179,8 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
 
-_SCRIPT: Final = 0.85
-"""Share of a line's size that its scripts have at most."""
-_OVERHANG: Final = 0.3
-"""Letter sizes by which the line of a gap reaches beyond its number."""
+_SCRIPT, _OVERHANG = 0.85, 0.3
+"""Share of a line's size that its scripts have at most; letter sizes by which a gap's line goes beyond its number."""
 
 
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -620,22 +617,17 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
 
 _NO_BASE: Final = FENCES | {PICTURE}
 """Signs that no script belongs to."""
-_LONGEST_SCRIPT = 6
-"""Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
-_FEWEST_WIDE = 3
-"""Chinese letters of small print above or below a line."""
+_LONGEST_SCRIPT, _FEWEST_WIDE = 6, 3
+"""Letters of a run that OCR read as one: a longer one is text; Chinese letters of small print above or below a line."""
 _BAND, _BESIDE, _SOLID = 0.4, 2.0, 0.9
 """Share of the lower line's height; letter sizes between lines, and between base lines at least."""
 _UNDERLINED, _LINED = 0.6, 0.45
 """Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
-_RUN: Final = 0.25
-"""Letter sizes between small letters of one script, at most."""
-_PASSES: Final = 2
+_RUN, _PLAIN_FENCE = 0.25, 1.2
+"""Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
-_PLAIN_FENCE = 1.2
-"""Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
 
 @dataclass(slots=True)
@@ -904,7 +896,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
         sound = sound and (
             "$" not in text or (explains(text, ink) and not any(map(_IMPOSSIBLE.search, text.split("$")[1::2])))
         )
-        for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
+        for _ in range(2 * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)
                 text = written(ordered, head)

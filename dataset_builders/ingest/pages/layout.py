@@ -201,8 +201,6 @@ _NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
 """Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
 label."""
 _MOST_FRAMES: Final = 100
-_WORDS: Final = 0.9
-"""Letter sizes between the words of a line."""
 
 
 def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
@@ -233,7 +231,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    lines = [hull(run) for run in runs(raw.glyphs, _WORDS) if len(run) > FEWEST_LETTERS] if raw.shapes else []
+    lines = [hull(run) for run in runs(raw.glyphs) if len(run) > FEWEST_LETTERS] if raw.shapes else []
     ground = _ground(raw, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
@@ -468,8 +466,8 @@ def _merge(
     return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
 
 
-def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
-    """Letters with less than `gap` letter sizes between them."""
+def runs(glyphs: Sequence[Glyph], gap: float = 0.9) -> list[list[Glyph]]:
+    """Letters with less than `gap` letter sizes between them; by default the words of a line are together."""
 
     def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
         near = -2 * glyph.size < glyph.left - run[-1].right < gap * glyph.size

@@ -218,10 +218,8 @@ def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
-    letters = [
-        (place[g.item], shown) for g, shown in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()
-    ]
-    return {at for at, shown in letters if shown} & {at for at, shown in letters if not shown}
+    letters = [(place.get(g.item), shown) for g, shown in zip(glyphs, seen, strict=True) if g.text.strip()]
+    return {at for at, shown in letters if shown and at is not None} & {at for at, shown in letters if not shown}
 
 
 def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], sight: Sight) -> bool:

@@ -137,10 +137,9 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     for group in layout.groups([*boxes, *others], layout.NEAR):
         if any(at >= len(boxes) for at in group):
             continue  # of a figure
-        rows = [
-            [group[at] for at in row] for row in layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
-        ]
-        for some in (rows, [group]):  # a limit may be as far from its sum as a line from another
+        rows = layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
+        # A limit may be as far from its sum as a line from another.
+        for some in ([[group[at] for at in row] for row in rows], [group]):
             ends = [around([boxes[at] for at in row]) for row in some]
             drawn = [[parts[at] for at in row] for row in some]
             if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, ends, strict=True)):
@@ -344,33 +343,23 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
     drawn = next((rule for rule in level if abs(rule.left - begins) < 1.5), None)
     over = drawn is None and max(high) - begins > 0.3 * tall
     line = Rule(begins, top, right, top + 0.5) if over else drawn
-    if line is None or not any(_under(g, line, bottom) for g in near):
+    room = (line.left - 1, line.top, line.right + 1, bottom + 1) if line else (0.0, 0.0, 0.0, 0.0)
+    size = max((g.size for g in near if layout.contains(room, *g.centre)), default=0.0)
+    if line is None or not size:
         return None
-    size = max(g.size for g in near if _under(g, line, bottom))
     sign = Glyph("√", left, top, begins, bottom, bottom, size, begins, shape.kind, math=True)
     return sign, line if over else None
-
-
-def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
-    middle = (glyph.left + glyph.right) / 2
-    return line.left - 1 < middle < line.right + 1 and line.top < (glyph.top + glyph.bottom) / 2 < bottom + 1
 
 
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|[(（][a-h][)）].|\(?\d{1,2}\s*[.．、)]")
 _LONGEST_LABEL: Final = 30
 """Letters of a label within the width of its figure that no column of text begins at."""
-_SLANTED: Final = 1.5
-"""Letters of the page's ordinary size: slanted ones of labels are smaller."""
+_SLANTED, LARGEST = 1.5, 200
+"""Letters of the page's ordinary size, and points: what is set slanted and bigger, and whatever is, is a watermark."""
 _DRAWN: Final = 100
 """A page without letters and with more drawings than these has its text as outlines."""
-LARGEST: Final = 200
-"""Points: what is set bigger is a watermark."""
-
-
 _ODD_SIGNS, _ODD_SHARE, _CODED = 2, 0.15, 0.1
 """Odd letters of a font, and their share, that show an encoding of its own; share of the page set in such fonts."""
-
-
 _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 """Shares of a page that pictures of a scan cover: without letters, and beside fewer than these, a scanner's mark."""
 
@@ -479,7 +468,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     """Takes letters in and at figures, but no labels of options."""
     if not figures:
         return [], glyphs
-    runs = layout.runs(glyphs, 0.9)
+    runs = layout.runs(glyphs)
     long = [hull(run) for run in runs if not _is_short(run)]
     size = layout.body_size(glyphs)
     pieces: list[Piece] = []
@@ -526,12 +515,10 @@ def _stands_alone(
     amid = amid and len(run) < _LONGEST_LABEL and "=" not in text
     if is_other or not (_is_short(run) or amid) or not layout.overlaps((left, top, right, bottom), box, 1.2 * size):
         return False
-    if any(layout.overlaps(room, other) for other in others):
-        return False
     close = (left - 0.6 * size, top - 0.3 * size, right + 0.6 * size, bottom + 0.3 * size)
-    return not any(
-        layout.overlaps(close, g.box) and g not in run and g.text.strip() and not layout.contains(box, *g.centre)
-        for g in glyphs
+    near = (g for g in glyphs if g.text.strip() and layout.overlaps(close, g.box) and g not in run)
+    return not any(layout.overlaps(room, other) for other in others) and all(
+        layout.contains(box, *glyph.centre) for glyph in near
     )
 
 
@@ -599,12 +586,11 @@ def _rows_without_rules(
     if many < 2 or len(full) < 2 or any(cell[0] > row and home[0] == row for cell, home in table.merged.items()):
         return []
     bases = [line.base for line in full[0]]
-    if min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0]):
-        return []  # scripts are no rows
+    scripted = min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0])
     rows: list[dict[int, list[TextLine]]] = [{} for _ in bases]
     wraps = [column for column, lines in cells.items() if _may_wrap(table, (row, column), lines)]
     listed = sum(len(lines) == many and column not in wraps for column, lines in cells.items())
-    if wraps and (many < _LISTED or not listed):
+    if scripted or (wraps and (many < _LISTED or not listed)):
         return []
     for column, lines in cells.items():
         for line in lines:
