@@ -617,8 +617,9 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
 
 _NO_BASE: Final = FENCES | {PICTURE}
 """Signs that no script belongs to."""
-_LONGEST_SCRIPT, _FEWEST_WIDE = 6, 3
-"""Letters of a run that OCR read as one: a longer one is text; Chinese letters of small print above or below a line."""
+_LONGEST_SCRIPT, _FEWEST_WIDE, _FEWEST_LETTERS = 6, 3, 12
+"""Letters of a run that OCR read as one: a longer one is text; Chinese letters of small print above or below a line,
+and letters of any script that make a line."""
 _BAND, _BESIDE, _SOLID = 0.4, 2.0, 0.9
 """Share of the lower line's height; letter sizes between lines, and between base lines at least."""
 _UNDERLINED, _LINED = 0.6, 0.45
@@ -818,16 +819,24 @@ def _small(atoms: list[Atom]) -> set[int]:
         near = abs(atom.size - last.size) < 0.1 * last.size and atom.left < last.right + 0.45 * last.size
         if id(last) in scripts and level and near:
             scripts.add(id(atom))
-    return scripts - _small_print([atom for atom in atoms if id(atom) in scripts])
+    return scripts - _small_print(atoms, scripts)
 
 
-def _small_print(scripts: list[Atom]) -> set[int]:
-    """Small letters on one base line, Chinese ones among them, are no scripts."""
+def _small_print(atoms: Sequence[Atom], scripts: set[int]) -> set[int]:
+    """Letters of lines of their own, which are no scripts: with Chinese ones, or most of them at no bigger letter.
+
+    The latter begin below a number that is bigger than the text.
+    """
     lines: dict[tuple[int, int], list[Atom]] = {}
-    for atom in scripts:
+    for atom in (atom for atom in atoms if not atom.built):
         lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)
-    words = (line for line in lines.values() if sum("一" <= a.text[:1] <= "\u9fff" for a in line) >= _FEWEST_WIDE)
-    return {id(atom) for line in words for atom in line}
+    small: set[int] = set()
+    for line in lines.values():
+        own = {id(atom) for atom in line} & scripts
+        wide = sum("一" <= atom.text[:1] <= "\u9fff" for atom in line if id(atom) in own)
+        if wide >= _FEWEST_WIDE or (len(line) >= _FEWEST_LETTERS and 2 * len(own) < len(line)):
+            small |= own
+    return small
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:

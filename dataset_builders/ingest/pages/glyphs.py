@@ -281,7 +281,7 @@ class Glyph(Placed):
     bottom: float
     base: float
     size: float
-    advance: float
+    advance: float = 0.0
     font: str = ""
     bold: bool = False
     math: bool = False
