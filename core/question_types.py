@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from livek12.core.languages import HANGUL, name_in
+from livek12.core.scripts import simplified
 
 CHOICE, FREE = "choice", "free"
 
@@ -48,8 +49,8 @@ READER_TYPES: Final[Set[str]] = _READ
 """Types that are marked by reading the whole response."""
 _LOOSE_NAMES = {
     CHOICE: "选择题 multiplechoice choice mcq mcqs 객관식 선다형 선택형",
-    FREE: "解答题 计算题 实验题 综合题 简答题 非选择题 freeresponse problemsolving solution calculation"
-    " shortanswer openended",
+    FREE: "解答题 计算题 实验题 综合题 简答题 问答题 应用题 分析题 作图题 混合题 非选择题"
+    " freeresponse problemsolving solution calculation shortanswer openended",
 }
 """Names that leave the type to the key: one or several letters; short or open."""
 
@@ -97,10 +98,15 @@ def kind_of(raw: str | None) -> str | None:
     """Canonical type, `CHOICE` or `FREE` (the key decides); None for an unknown name."""
     if raw in _TYPES:
         return raw
-    name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", (raw or "").lower().strip()))
+    name = re.sub(r"[\W_]+", "", re.sub(r"\bquestions?$", "", simplified(raw or "").lower().strip()))
     by_name, all_korean = _source_names()
     korean = (korean for korean in all_korean if korean in name)
     return by_name.get(name) or by_name.get(next(korean, ""))
+
+
+def chinese_names() -> list[str]:
+    """Chinese names of types in sources, the longest first."""
+    return sorted((name for name in _source_names()[0] if name.endswith("题")), key=len, reverse=True)
 
 
 def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
@@ -144,13 +150,13 @@ for _row in (
     ),
     TypeRow(
         "fill_in_blank",
-        "填空题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기",
+        "填空题 填充题 选填题 fillintheblank fillintheblanks fillinblank fillblank cloze 빈칸 괄호넣기",
         blanks=True,
         labels={"en": "fill in blank", "zh": "填空题", "ko": "빈칸 채우기"},
     ),
     TypeRow(
         "true_false",
-        "判断题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox",
+        "判断题 是非题 truefalse trueorfalse judgment judgement 참거짓 진위형 ox",
         "truth",
         labels={"en": "true or false", "zh": "判断题", "ko": "참·거짓"},
     ),
@@ -162,7 +168,7 @@ for _row in (
     ),
     TypeRow(
         "open_ended",
-        "서술형 서술식 논술형 논술식",
+        "论述题 서술형 서술식 논술형 논술식",
         "text",
         by_key=True,
         labels={"en": "open-ended", "zh": "解答题", "ko": "서술형"},

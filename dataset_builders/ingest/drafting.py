@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
@@ -29,7 +30,7 @@ _SURE = 0.75
 _LONGEST_TEXT = 60_000
 _SHARES = 3
 """Questions that make labels of options usual."""
-SHOWN = re.compile(
+SHOWN = both_scripts(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
@@ -230,6 +231,9 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
+    if readings := list(dict.fromkeys(pair for text in texts for pair in text.readings)):
+        rules, model = ("\n".join(own).strip() for own in zip(*readings, strict=True))
+        draft = with_doubt(draft, "parse", "the rules and the model read it differently", 0.2, (rules, model))
     if SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft

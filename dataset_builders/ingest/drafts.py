@@ -43,11 +43,16 @@ DoubtKind = Literal[
 
 
 class Doubt(Record):
-    """Something to review, in words; those of least confidence (0 to 1, a rank) are shown first."""
+    """Something to review, in words; those of least confidence (0 to 1, a rank) are shown first.
+
+    Attributes:
+        readings: what the rules and a model read, where they differ.
+    """
 
     kind: DoubtKind
     text: str
     confidence: float = 0.5
+    readings: tuple[str, str] | None = None
 
 
 class Figure(Record):

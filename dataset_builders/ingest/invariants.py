@@ -18,6 +18,7 @@ from typing import Final
 from livek12.core.languages import languages, listed
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import SHOWN, usual_labels
@@ -51,8 +52,8 @@ from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_cho
 
 _N = r"(\d{1,3})"
 _COUNTS = (
-    re.compile(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
-    re.compile(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
+    both_scripts(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
+    both_scripts(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
     re.compile(rf"(?<![\d~～∼〜\-–—－.第]){_N}\s*(?:개\s*)?문항(?!\s*(?:당|번호|별|마다))"),
     re.compile(
         r"(?<![\d\-–—.])(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+"
@@ -61,27 +62,27 @@ _COUNTS = (
     ),
     re.compile(rf"\bnumber\s+of\s+(?:questions|problems)\s*[:=]?\s*{_N}", re.I),
 )
-_BIG = re.compile(r"(?:共|本大题共)[^，,。；;]{0,3}\d{1,3}\s*大题")
-_CHOOSE = re.compile(
+_BIG = both_scripts(r"(?:共|本大题共)[^，,。；;]{0,3}\d{1,3}\s*大题")
+_CHOOSE = both_scripts(
     r"\b(?:any|choose|select|of\s+the|out\s+of|only)\b|任选|选做|从.{0,12}[中选].{0,6}(?:任|选)|中\s*任|请考生|골라|중에서",
     re.I,
 )
 _WORTH = r"(?:marks?|points?|pts|score)"
 _WHOLE = r"(?:total|maximum|max\.?|full|overall|out\s+of|worth|altogether|in\s+all)"
 _TOTAL = (
-    re.compile(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
+    both_scripts(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
     re.compile(r"(?:총점|만점|배점\s*합계)\s*[:：은는이가]*\s*(\d{2,3})\s*점|(\d{2,3})\s*점\s*만점"),
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?\b{_WORTH}\b[^.\d]{{0,40}}?(\d{{2,3}})(?![\d%]|\.\d|\s*min)", re.I),
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?(\d{{2,3}})\s*{_WORTH}\b", re.I),
     re.compile(rf"(?<![\d.])(\d{{2,3}})\s*{_WORTH}\s*(?:in\s+)?{_WHOLE}\b", re.I),
 )
 """Points of a whole paper, with its words in any order."""
-_OF_A_PART = re.compile(
+_OF_A_PART = both_scripts(
     r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
 )
 """In a line on what a part of the paper is worth, or what passes it."""
-_OF_PARTS = re.compile(r"部分|[卷节]|\b(?:section|part|each|per)\b|영역", re.I)
-_OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
+_OF_PARTS = both_scripts(r"部分|[卷节]|\b(?:section|part|each|per)\b|영역", re.I)
+_OF_THE_PAPER = both_scripts(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
 _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
 """Letters below a title that are more than instructions."""
@@ -377,7 +378,7 @@ _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-_OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_OF_CHOICE, _LETTER = both_scripts(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
@@ -389,13 +390,13 @@ _FLAT: Final = re.compile(
 )
 """Powers of ten, bases, units and formulas of chemistry whose digits are as large as all."""
 _BRACKETS: Final = str.maketrans("（）［］｛｝〔〕【】", "()[]{}()[]")
-_LABELLED: Final = re.compile(
+_LABELLED: Final = both_scripts(
     r"(?:^|[\s,;:.、，；：。])(?:[A-Za-z]|[ivxIVX]{1,4}|\d{1,2}(?:[.-]\d)?|[一-十가-하ㄱ-ㅎ])$"
 )
 _BLANK: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|…{2}|\.{6}")
 _CODE: Final = re.compile(r"```.*?```", re.DOTALL)
 _WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
-_UNDERLINED: Final = re.compile(
+_UNDERLINED: Final = both_scripts(
     r"\A(?!.*(?:<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2})).*(?:밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)"
     r"|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处)))",
     re.IGNORECASE | re.DOTALL,
@@ -410,25 +411,25 @@ _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
     (_WITHIN, "its key begins with {}: what stands before may be its own", "answer", 0.2),
 )
 """Of errors, in the key or in the question without its formulas."""
-_SOLUTION_HEAD: Final = re.compile(
+_SOLUTION_HEAD: Final = both_scripts(
     r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
     r"[】\]］)）〕>:：.．]?(?![ \t]*[_＿…])"
 )
 """A label of a solution that begins a line, with whatever sign behind it."""
-_CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
+_CAPTIONS: Final = both_scripts(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
 _ODD_SIGN: Final = re.compile(
     r"(?m)(?:^[ \t]*([^\w\s\-–—•·●▪◦*#|$<>(（\[【{`'\"“/\\+=,.。，△:：;；)）\]}]{1,3})[ \t]*\w.{0,40}$\n?)"
     r"(?:^[ \t]*\1[ \t]*\w.{0,40}$\n?){2,}"
 )
 """Lines that begin with one sign, which marks no list of statements."""
-_WORTHY: Final = re.compile(
+_WORTHY: Final = both_scripts(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
 _EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
-_HEAD: Final = re.compile(
+_HEAD: Final = both_scripts(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )

@@ -18,6 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL, IDEOGRAPHS, languages, letters_in
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
@@ -27,7 +28,7 @@ from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
-from livek12.dataset_builders.ingest.keys.solved import solved_entries
+from livek12.dataset_builders.ingest.keys.solved import aligned_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
@@ -97,9 +98,7 @@ def _place(box: Box) -> str:
 
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
-NO_ANSWER = "no answer was read"
-"""Begins the line of a paper whose key is there and says nothing."""
-_YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
+_YEAR = both_scripts(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
 _LONGEST_TITLE, _LONGEST_NAME = 120, 80
@@ -247,7 +246,10 @@ def read_paper(
         raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
-    lost, more = parser.unread(pages, made.drafts, template) if parser else ([], [])
+    lost: list[UnreadQuestion] = []
+    more: list[str] = []
+    if parser:
+        made.drafts, lost, more = parser.unread(pages, made.drafts, template)
     taken: list[Draft] = []
     unread = [each.line for each in lost]
     if options.take_parsed:
@@ -290,7 +292,8 @@ def read_paper(
         keys=key.files,
         errors=[
             *key.unread,
-            *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
+            *(line for line in lines if MISSING.match(line) or line.startswith(matching.NO_ANSWER)),
+            *unread,
             *breaches,
         ],
         unmatched=[*missing, *lines],
@@ -341,12 +344,13 @@ class AnswerKey:
         return key
 
     def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
-        """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
+        """Its entries, those of a PDF as they serve these questions best."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, paper or PaperWords(), pages, name):
-                entries = [entry for entry in entries if entry.source != name]
-                entries += [replace(entry, source=name) for entry in solved]
+            read = [entry for entry in entries if entry.source == name]
+            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, read)
+            entries = [entry for entry in entries if entry.source != name]
+            entries += [replace(entry, source=name) for entry in own]
         return entries
 
     def _entries_of_pdf(self, file: Path) -> list[Entry]:
@@ -373,23 +377,24 @@ def _with_keys(
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
+    answers = _ids(body.answers)
+    own = {id(item): item.text for each in body.segments for item in each.items}
+    between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
+    between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
+    words = PaperWords(own.values(), between)
     if key.name:
-        answers = _ids(body.answers)
-        own = {id(item): item.text for each in body.segments for item in each.items}
-        between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
-        between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
-        words = PaperWords(own.values(), between)
         given = key.entries_for(keyed, words)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
-        entries = entries_of_items(body.answers, "the paper")
+        behind = replace(stream, items=body.answers)
+        entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
         if not entries:
-            lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
+            lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
-        matched, problems = matching.match(open_, entries, "the paper", headings)
+        matched, problems = matching.match(open_, entries, "the paper", headings, words)
         numbers = {draft.number for draft in answered.values()}
         lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}

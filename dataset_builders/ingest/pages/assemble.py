@@ -14,6 +14,7 @@ from itertools import combinations, groupby, pairwise
 from statistics import mode
 from typing import Final
 
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.atoms import BIG, FENCES, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
@@ -33,8 +34,8 @@ from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 _RUN, _GAP = 1.5, 0.75
 """Letter sizes of white space that end a run of text, and that may part two columns; between words there is less."""
-_NUMBER: Final = re.compile(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
-_TITLE: Final = re.compile(
+_NUMBER: Final = both_scripts(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
+_TITLE: Final = both_scripts(
     r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
 )
 _HUNG, _TEXT = 6.0, 4.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.pages.geometry import (
     Bounds,
     Rule,
@@ -22,7 +23,7 @@ from livek12.dataset_builders.ingest.pages.geometry import (
 )
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
-_NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
+_NUMBER: Final = both_scripts(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
 _POINTS: Final = re.compile(r"\d{1,2}")
 _NARROW, _WIDE, _PAGE = 0.15, 0.5, 0.55
 """Shares: of the grid that its numbers take at most, and what is asked at least; of the page that the grid does."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from livek12.core.question_types import chinese_names
+from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
@@ -23,24 +25,24 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
-FORM: Final = re.compile(
+FORM: Final = both_scripts(
     r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
-_NUMBER: Final = re.compile(
+_NUMBER: Final = both_scripts(
     r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
 )
-ASKED: Final = re.compile(
+ASKED: Final = both_scripts(
     r"(?:[A-Z][\w-]*\s){0,2}(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]",
     re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
-CONTINUED: Final = r"\W{0,3}(?i:continued|cont\.|续|계속)\W*(?:\(|$)"
+CONTINUED: Final = r"\W{0,3}(?i:cont(?:inued|'?d\b|\.)|续|계속)\W*(?:[(.)]|$)"
 """Behind its number: a head that comes again on the next page."""
-_COUNTS: Final = re.compile(
+_COUNTS: Final = both_scripts(
     rf"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{{1,3}}(?![\d/])(?!{CONTINUED})|第\s*\d{{1,3}}\s*题"
     r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[]|[一二三四五六七八九十]{1,3}\s?[、．]\s*\S)",
     re.IGNORECASE,
@@ -48,19 +50,25 @@ _COUNTS: Final = re.compile(
 _FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 """A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
-_PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_PAGE_OF: Final = both_scripts(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
 _BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
 """The number of a page where others have one too, else the marks of a part."""
 _PAGED: Final = "paged"
 """Among what stands on the pages around: this page has its number at the place where they have theirs."""
+_LARGE_HEAD: Final = 0.3
+"""Of the page's height, from its edge: a table there may be a head that comes again."""
+_LOWEST, _FAR = 0.91, 1.5
+"""Of the page's height: a foot is below it; heights of its line that lie between it and the text."""
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
 """Between the pieces of a line."""
-_BELONGS: Final = re.compile(
+_BELONGS: Final = both_scripts(
     r"[^\W\d_]{0,2}[)）]|fig(?:ure|\.)?\s*\d|[图圖表]\s*\d|그림\s*\d|[<＜〈\[［【]\s*(?:그림|표|图)", re.IGNORECASE
 )
 """Captions, and the end of a bracket of the line above, belong to questions though they come again."""
+OPTIONS: Final = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
+"""Options may read the same on several pages, and stand at the foot of them."""
 _COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
 
 
@@ -105,10 +113,12 @@ def _near(key: str) -> set[str]:
 
 
 def _keys(page: PageBlocks) -> set[str]:
-    keys: set[str] = set()
+    keys = set(_foot(page).values())
     for block in page.blocks:
         if block.kind == "figure":
             keys.add(_figure_key(block))
+        if block.kind == "table":
+            keys.add(_table_key(block))
         for line in block.lines:
             body = set() if _zone(line.box) else {_shape(line), f"={squeezed(line.text)}"}
             keys |= {*_line_keys(line), _page_key(line), _whole_key(line), *body}
@@ -128,6 +138,29 @@ def _figure_key(block: Block) -> str:
     return f"{zone}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if zone else ""
 
 
+def _table_key(block: Block) -> str:
+    """The cells of a table in the upper or lower part of its page, digits aside: a head of boxes comes again."""
+    edge = block.box.bottom < _LARGE_HEAD or block.box.top > 1 - _LARGE_HEAD
+    return f"table:{re.sub(r'[0-9]+', '#', squeezed(block.text))}" if edge else ""
+
+
+def _foot(page: PageBlocks) -> dict[int, str]:
+    """Heights of the lines below all text and apart from it, by line: those of a running foot, whatever it reads."""
+    lines = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
+    others = (block.box for block in page.blocks if not block.lines)
+    boxes = sorted([*(line.box for line in lines), *others], key=lambda box: box.top)
+    reach, begin = 0.0, 1.0
+    for box in boxes:
+        if box.top > _LOWEST and box.top - reach > _FAR * (box.bottom - box.top):
+            begin = min(begin, box.top)
+        reach = max(reach, box.bottom)
+    low = [line for line in lines if line.box.top >= begin]
+    if any(is_running(line.text) or is_section(line.text) for line in low):
+        return {}
+    low = [line for line in low if re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
+    return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in low}
+
+
 def _margin(box: Box) -> Kind | None:
     """The zone of a picture, those beside the text included: strips that forbid to write there."""
     return _zone(box) or ("footer" if box.right < _SIDE or box.left > 1 - _SIDE else None)
@@ -139,6 +172,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     ends = max((line.box.top for line in own), default=0.0)
     around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
     titles = {id(line) for line, below in pairwise(texts) if is_section(line.text) and _FIRST.match(below.text)}
+    foot = _foot(page)
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -147,7 +181,9 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             again = bool(key) and bool(_near(key) & around) and (beside or len(block.text) < 12)
             blocks.append(replace(block, kind=_margin(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
-            blocks += _parted(block, around, ends, titles)
+            blocks += _parted(block, around, ends, titles, foot)
+        elif block.kind == "table" and _table_key(block) in around:
+            blocks.append(replace(block, kind=_zone(block.box) or "header"))
         else:
             blocks.append(block)
     return replace(page, blocks=blocks)
@@ -178,8 +214,12 @@ def _page_key(line: Line) -> str:
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
-def _parted(block: Block, around: set[str], ends: float, titles: Container[int]) -> list[Block]:
-    kinds = [_kind(line, around, ends) if id(line) not in titles else None for line in block.lines]
+def _parted(
+    block: Block, around: set[str], ends: float, titles: Container[int], foot: Mapping[int, str]
+) -> list[Block]:
+    kinds = [
+        _kind(line, around, ends, foot.get(id(line), "")) if id(line) not in titles else None for line in block.lines
+    ]
     first = next((place for place, kind in enumerate(kinds) if kind != "header"), len(kinds))
     kinds = [kind if place < first or kind != "header" else None for place, kind in enumerate(kinds)]
     if not any(kinds):
@@ -195,8 +235,8 @@ def _parted(block: Block, around: set[str], ends: float, titles: Container[int])
     return parts
 
 
-def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
-    """Header or footer, if a line is one.
+def _kind(line: Line, around: set[str], ends: float, foot: str = "") -> Kind | None:
+    """Header or footer, if a line is one; `foot` is its place, if it is apart at the foot of its page.
 
     A bare number above the end of the text is none, nor one at another place than on other pages.
     """
@@ -215,9 +255,9 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     whole = _whole_key(line)
     if zone and whole and _near(whole) & around:
         return zone
-    if not zone or asks or _BELONGS.match(text):
+    if not zone or asks or _BELONGS.match(text) or OPTIONS.match(text):
         return None
-    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
+    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)) or (foot and _near(foot) & around):
         return zone
     keys = _line_keys(line)
     marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
@@ -231,16 +271,16 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
 
 
 _LONGEST_TITLE = 160
-_CHINESE = re.compile(
+_CHINESE = both_scripts(
     r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，:：])\s*\S"
     r"|\s*[一二三四五六七八九十]{1,2}\s*(?:[单多]项)?(?:选择|填空|判断|简答)"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
-_BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
-_PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
-_TITLE_WORDS = re.compile(
+_BARE_TITLE = both_scripts(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
+_CHINESE_NUMBER = both_scripts(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
+_PART_TITLE = both_scripts(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
+_TITLE_WORDS = both_scripts(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
 _KOREAN = re.compile(
@@ -253,10 +293,12 @@ _ENGLISH_TITLE = re.compile(
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
-_TYPE_NAME = r"(?:[单多]项?选|选择|填空|判断|解答|计算|简答|论述|综合|证明|分析|应用|作图|实验)题\s*[:：]?"
-_TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
+_TYPE_NAME = rf"(?:{'|'.join(chinese_names())})\s*[:：]?"
+_TYPE_TITLE = both_scripts(
+    rf"{_TYPE_NAME}\s*(?:[(（][^()（）]*[)）])?|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)"
+)
 """The name of a type, or of what stands behind all questions, alone."""
-NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
+NUMBERED_TYPE = both_scripts(rf"\s*\d{{1,2}}\s*[.．、]?\s*[一-鿿]{{0,4}}?{_TYPE_NAME}\s*(?:[(（].*)?")
 """The name of a type behind a number, perhaps with points."""
 _NEXT = re.compile(
     r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
@@ -270,46 +312,55 @@ _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
     re.compile(rf"\s*[(（]\s*{_RANGE}\s*[)）]\s*(?=[A-Z][a-z]+\s|[一-鿿가-힣]{{2}})"),
     re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
-    re.compile(
+    both_scripts(
         rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
     ),
     re.compile(rf".*?\b(?:questions?|problems?)\s+{_RANGE}\b.*", re.IGNORECASE),
 )
-_ANSWERS = re.compile(
+_ANSWERS = both_scripts(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|correction(?=[\W\d]*$)|marking\s+scheme)"
     r".{0,40}$"
-    r"|[^，。,.；;：:！？!?]{2,30}试[卷题](?:[(（].{1,3}[)）])?\s*答案\s*$"
+    r"|[^，。,.；;：:！？!?]{2,40}试[卷题](?:\s*[(（].{1,3}[)）]|\s*[A-Z]\s*卷)?\s*答案\s*$"
     r"|[^，。,.；;！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评[分阅](?:标准|细则)|参考解答).{0,20}$",
     re.IGNORECASE,
 )
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
-_FIRST_ANSWER = re.compile(
+_ANSWER_WORDS, _SHORTEST_TITLE = (
+    both_scripts(
+        r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b",
+        re.I,
+    ),
+    8,
+)
+"""Words behind the title of a paper that is printed with its answers, and letters of such a title."""
+_FIRST_ANSWER = both_scripts(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
-_NOTICE = re.compile(
+_NOTICE = both_scripts(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
-    r"|BLANK PAGE|Turn over)\b"
-    r"|[\W_]*(?:全卷完|试卷(?:到此)?结束|以下空白)"
-    r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
+    r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
+    r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
+    r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
+    r"|(?:MIT OpenCourseWare|For information about citing)\b"
 )
-ANSWER_HEAD = re.compile(
+ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답"
     r"|(?:\W{1,3}\s?)?(?:[A-Z][a-z]+ ){0,2}Answer(?:\s+Key)?)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
-SOLUTION_HEAD = re.compile(
+SOLUTION_HEAD = both_scripts(
     r"(?:^|\n|\s)(?:[【\[［〖<＜]\s*(?:解析|详解|解答|分析|点评|试题解析|学?解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗>＞]"
     r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
-SOLVED: Final = re.compile(
+SOLVED: Final = both_scripts(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
@@ -322,18 +373,18 @@ SOLVED: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
-_LIST_NUMBER = re.compile(
+_LIST_NUMBER = both_scripts(
     r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
 )
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
-INSTRUCTS = re.compile(
+INSTRUCTS = both_scripts(
     r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
     r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
     r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )
 """Words of titles, covers and rules."""
-RULES = re.compile(
+RULES = both_scripts(
     r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|注(?=\s*[:：])|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
 )
@@ -375,7 +426,9 @@ def is_part_of_section(text: str) -> bool:
 
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
-_NUMBERED_TITLE: Final = re.compile(r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_])[^.?!$。？！]{1,60}")
+_NUMBERED_TITLE: Final = re.compile(
+    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_]|[^\W\d_a-zA-Z])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
+)
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
@@ -394,7 +447,7 @@ def rank_of(text: str) -> tuple[str, int] | None:
 def rank_in_series(text: str) -> list[tuple[str, int]]:
     """Words and ranks of a line as the head of a section, by Roman numerals, letters and digits: GROUP-B, II."""
     if digits := _NUMBERED_TITLE.fullmatch(text):
-        return [("1", int(digits[1]) - 1)]
+        return [("#", int(digits[1]) - 1)]
     if not (match := _RANKED.match(unicodedata.normalize("NFKC", text[:20]))):
         return []
     word = (match[1] or "").casefold()
@@ -404,7 +457,7 @@ def rank_in_series(text: str) -> list[tuple[str, int]]:
 def numeral(text: str) -> tuple[int, int] | None:
     """The value and end of the Chinese numeral that counts a line."""
     match = _CHINESE_NUMBER.match(text)
-    return ("一二三四五六七八九十".index(match[1]) + 1, match.end()) if match else None
+    return (chinese_number(match[1]), match.end()) if match else None
 
 
 def follows(text: str, last: str) -> bool:
@@ -449,6 +502,13 @@ def begins_answers(text: str, below: str = "") -> bool:
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and not text.lstrip()[:1].islower() and bool(_ANSWERS.match(text))
+
+
+def title_answered(text: str) -> str | None:
+    """The letters of the title that a line repeats with a word for its answers; None for other lines."""
+    bare, words = _ANSWER_WORDS.subn("", text if len(text) <= _LONGEST_TITLE else "")
+    letters = re.sub(r"\W+", "", bare)
+    return letters if words and len(letters) > _SHORTEST_TITLE else None
 
 
 def is_running(text: str) -> bool:

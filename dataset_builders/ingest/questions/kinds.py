@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 from livek12.core.languages import language_of
-from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, kind_of, settle
+from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, chinese_names, kind_of, settle
 from livek12.core.records import Language
+from livek12.core.scripts import both_scripts, simplified
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -34,59 +35,61 @@ _BY_WORD = {word: subject for subject, words in _WORDS.items() for word in words
 def subject_of(text: str) -> str:
     """The only subject that a text names."""
     words = set(re.split(r"[\W\d_]+", text.lower()))
-    bare = re.sub(r"\s+|수\s*학\s*능\s*력", "", text)  # of 대학수학능력시험, the exam's own name
+    bare = re.sub(r"\s+|수\s*학\s*능\s*력", "", simplified(text))  # of 대학수학능력시험, the exam's own name
     subjects = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
     return subjects.pop() if len(subjects) == 1 else ""
 
 
-_NAMES = re.compile(
-    r"单项选择题|单选题|多项选择题|多选题|不定项选择题|选择题|填空题|判断题|解答题|计算题|实验题|综合题|简答题|证明题|非选择题"
-    r"|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
+_NAMES = both_scripts(
+    rf"{'|'.join(chinese_names())}|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
     r"|multiple[- ]choice|free[- ]response|short[- ]answer"
     r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|(?<!& )(?<!and )\bproofs?"
-    r"|(?:(?<=[一二三四五六七八九十][、．.])|^)\s*(?:填空|选择|判断(?:对错|正误|是非)?|解答|计算|简答|证明)(?=\s*(?:[第(（：:\n]|$))",
+    rf"|(?:(?<=[一二三四五六七八九十][、．.])|^)\s*(?:{'|'.join(name[:-1] for name in chinese_names())})"
+    r"(?:对错|正误|是非)?(?=\s*(?:[第(（：:\n]|$))",
     re.IGNORECASE,
 )
 _LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
-_SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
-_SEVERAL = re.compile(
+_SINGLE = both_scripts(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
+_SEVERAL = both_scripts(
     r"有多[项个]|多项符合|有选错的得\s*0|全部选对|一[项个]或[者几多两]|不止一[项个]|all\s+that\s+apply|one\s+or\s+more",
     re.IGNORECASE,
 )
-_ASKS_SEVERAL = re.compile(
+_ASKS_SEVERAL = both_scripts(
     r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*(?:고르|선택하)(?:시오|세요|면)|모두\s*(?:골라|선택해)"
     r"|\b(?:choose|select|indicate|mark|circle|check|tick|identify)\s+(?:them\s+)?all\b"
     r"|\b(?:multiple|several|more\s+than\s+one)\s+(?:correct\s+)?(?:answers?|options?)\b",
     re.IGNORECASE,
 )
-_TRUE_FALSE = re.compile(
+_TRUE_FALSE = both_scripts(
     r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
-_TO_WORK = re.compile(
+_TO_WORK = both_scripts(
     r"(?:^|[，,。.：:；;\n])\s*(?:试|求证|证明|计算|求(?!导))|\b(?:prove|show)\s+that|(?:시오|하라)\s*[.。]?\s*$", re.I
 )
 """Asks for more than to judge a statement."""
-_PROVES = re.compile(
+_PROVES = both_scripts(
     r"求证|证明|\bprove|show\s+that|증명|(?:[임함됨음]|것)을\s*(?:보[이여](?:시오|라|고)|확인하시오)", re.IGNORECASE
 )
-_TELLS = re.compile(r"\b(?:describe|explain|propose|justify|discuss)\b|简述|论述", re.IGNORECASE)
+_TELLS = both_scripts(r"\b(?:describe|explain|propose|justify|discuss)\b|简述|论述", re.IGNORECASE)
 """Asks for a text, which no blank holds."""
-_ASKS = re.compile(rf"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하|{_TELLS.pattern}", re.IGNORECASE)
-_WRITES = re.compile(
+_ASKS = both_scripts(
+    rf"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하|{_TELLS.pattern}", re.IGNORECASE
+)
+_WRITES = both_scripts(
     r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|叙述|分析|[绘画]出|explain|describe|justify|discuss|state\b|outline"
     r"|\b(?:write|draw|sketch|give|define|list|complete|implement|suggest|compare|derive|determine)\b",
     re.IGNORECASE,
 )
-_IN_WORDS = re.compile(r"(?:简答|综合|问答|论述|名词解释)题|서술형|논술형")
+_IN_WORDS = both_scripts(r"(?:简答|综合|问答|论述|名词解释)题|서술형|논술형")
 """Types of questions whose answers are sentences."""
-_WORKS_OUT = re.compile(
+_WORKS_OUT = both_scripts(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
-_DEMANDS = re.compile(
+_DEMANDS = both_scripts(
     r"(?:시오|세요|십시오|[하해쓰써내]라|보라)(?=\W|$)|[试请画写举填]|给出|实现|编[写程]|设计|什么|如何|为何|是否|哪|解释|比较|要求|完成"
     r"|\b(?:answer|show|solve|simplify|compute|construct|design|predict|indicate|label|identify|name|fill|match|convert"
     r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
@@ -100,15 +103,16 @@ def section_type(title: str) -> str | None:
     """The printed name of a type in a section's title or instructions."""
     match = _NAMES.search(title)
     name = " ".join(match[0].split()) if match else None
-    return f"{name[:2]}题" if name and "一" <= name[0] <= "鿿" and "题" not in name else name
+    bare = name and "一" <= name[0] <= "鿿" and simplified(name[-1]) != "题"
+    return re.sub("(?:对错|正误|是非)?$", "题", name, count=1) if name and bare else name
 
 
 def says_choice(section: str) -> bool | None:
     """Checks for a section whose questions have options; None where it names no type."""
-    if "选择" in section.replace("非选择", "") or "선다" in section:
+    if "选择" in simplified(section).replace("非选择", "") or "선다" in section:
         return True
     raw = section_type(section)
-    return kind_of(_plain(raw)) in (CHOICE, *CHOICE_TYPES) if raw and raw != _NOT_CHOICE else None
+    return kind_of(_plain(raw)) in (CHOICE, *CHOICE_TYPES) if raw and simplified(raw) != _NOT_CHOICE else None
 
 
 def type_of(
@@ -128,7 +132,7 @@ def type_of(
         return own[1].kind, own[0], 1.0
     if has_options:
         return _choice(text, section, raw), raw, 1.0
-    kind = kind_of(_plain(raw)) if raw and raw != _NOT_CHOICE else None
+    kind = kind_of(_plain(raw)) if raw and simplified(raw) != _NOT_CHOICE else None
     if kind == "proof" and asks(text) and not _PROVES.search(text):
         kind = FREE
     if kind in (CHOICE, *CHOICE_TYPES):

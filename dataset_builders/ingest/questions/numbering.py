@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
+from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
@@ -26,36 +27,38 @@ MAX_NUMBER = 200
 _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)"
 _HEAD = (
     r"\s*+(?:[(（]\s*+[)）]\s*+|(?:_++|[^\w\s])\s{3,}+)?(?P<open>[^\w\s$]{0,2}?\s*+)(?P<word>第|题|"
-    r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*+(?P<number>%s)(?!\d)(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
+    r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*+(?P<number>%s)(?!\d)(?:\sof\s\d{1,3}\b)?(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
     r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d|%s)(?P<next>\s*)"
 )
 _FORMS = [
-    re.compile(_HEAD % (number, CONTINUED))
+    both_scripts(_HEAD % (number, CONTINUED))
     for number in (r"\d{1,3}", r"(?:[A-Z](?![a-z])|\d{1,2}(?:[.．]|\s?-\s?))\d{1,3}", _NUMERAL)
 ]
 """A number at the beginning of a line, alone or behind its level; signs and words before, and signs behind it."""
 _OPENS = re.compile(r"[^(（\[【〖〔]")
-_CLOSE = re.compile(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
+_CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
-_NAMED = re.compile(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
+_NAMED = both_scripts(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
 """A word that names a question."""
-_HAN = "零一二三四五六七八九"
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
-_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
-_GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
+_SEVERAL = both_scripts(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
+_OF_ONE = both_scripts("本题|(?:解答|计算|证明|应用|分析|作图|论述)题")
+_GIVES = both_scripts(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _TO_FILL = re.compile(r"_{3}|[(（]\s*[)）]")
 _ANNOUNCES = re.compile(r"(?:[:：]|following|下列.{0,8}|以下.{0,8}|다음.{0,8})\s*$", re.IGNORECASE)
 """The end of a line before a list."""
 _LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]】>]\s*$", re.IGNORECASE)
 """A line before a list, or its name in brackets."""
-_BONUS = re.compile(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
+_BONUS = both_scripts(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
-_LISTED = 6
-"""Neighbouring lines that go up by one with a bare number each: those of a listing."""
+_LISTED, _MOST_LISTED = 6, 0.6
+"""Neighbouring lines that go up by one, and the share of them that is bare or code: those of a listing."""
+_CODE = re.compile(r"[;{}]\s*$|^\W?\d+\W*(?:#include\b.*)?$")
+"""A line of a program, or an empty one with its number."""
 _AGAIN = 0.25
 """Weight against a column of numbers for each that comes again in it."""
 _ALL_PAGES = 2
@@ -156,7 +159,25 @@ def anchors(
         tail = _behind(items, run, [each for each in others if each.named])
         run = tail or (_completed(items, run, best.candidates) if strays else run)
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
-    return _with_runs((_unnumbered(items, run, sections) if weak else []) or run)
+    run = (_unnumbered(items, run, sections) if weak else []) or run
+    return _with_runs(sorted([*run, *_of_own_form(items, run, sections)], key=lambda head: head.place))
+
+
+def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
+    """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
+
+    Numbers in brackets are parts of one question, unless the title speaks of several.
+    """
+    places = [head.place for head in run]
+    for title, end in pairwise([*sections, len(items)]):
+        if not run or bisect_left(places, title) < bisect_left(places, end):
+            continue
+        own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
+        pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
+        counted = [head.number for head in own] == [*range(1, len(own) + 1)]
+        parts = own and items[own[0].place].text[:1] in "(（" and not _is_of_several(items[title].text)
+        if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
+            yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
 
 def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
@@ -169,14 +190,14 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
             marks.setdefault(mark, []).append(place)
     for places in (own for own in marks.values() if len(own) >= _FEWEST_ALIKE):
         ends, stop = [a + 1 for a, b in pairwise([*places, len(items)]) if a + 1 < b], len(items)
-        while ends and not _asks_something(items[ends[-1] : stop]):
+        while ends and not asks_something(items[ends[-1] : stop]):
             stop = ends.pop()
         above = max((place for place in sections if place < places[0]), default=-1)
         first = next((at for at in range(above + 1, places[0]) if asks(items[at].text)), len(items))
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
-        asking = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
+        asking = sum(asks_something(items[piece.start : piece.stop]) for piece in pieces)
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
             return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
     return []
@@ -185,7 +206,7 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
 def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:
     """The best run of a form, valued by its numbers, how much of the paper is below them, and what that asks."""
     total, run = _best_run(series.candidates, starts, sections)
-    asks = [_asks_something(items[head.place : end]) for head, end in _pieces(items, run)]
+    asks = [asks_something(items[head.place : end]) for head, end in _pieces(items, run)]
     heads = [items[head.place].text for head in run]
     named = all(_NAMED.search(text[: head.end]) for head, text in zip(run, heads, strict=True))
     many = len(run)
@@ -245,7 +266,7 @@ def _behind(items: Sequence[Item], run: list[_Candidate], others: Sequence[_Seri
         before = [head for head in run if head.place < each.run[0].place]
         below = [[other.number for other in run if head.place <= other.place < end] for head, end in pieces]
         parts = all(numbers[:1] in ([], [1]) for numbers in below)
-        asks = all(_asks_something(items[head.place : end]) for head, end in pieces)
+        asks = all(asks_something(items[head.place : end]) for head, end in pieces)
         sure = all(head.number == at and head.weight >= _SURE for at, head in enumerate(each.run, 1))
         if before and parts and asks and sure:
             return [*before, *each.run]
@@ -276,7 +297,7 @@ def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_
         own = [other for other in candidates if head.place < other.place < end and other.shape == shape]
         own = [other for other in own if is_placed(other, head)]
         pieces = [items[a:b] for a, b in pairwise([head.place, *(other.place for other in own), end])]
-        if all(map(_asks_something, pieces)) and _are_strays(items, head, own):
+        if all(map(asks_something, pieces)) and _are_strays(items, head, own):
             complete += [head, *(replace(other, stray=True) for other in own)]
         else:
             complete.append(head)
@@ -302,14 +323,14 @@ def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
 def _extra(items: Sequence[Item], run: _Heads) -> list[_Candidate]:
     """The head of a bonus behind the last."""
     named = [place for place in range(run[-1].place + 1, len(items)) if _BONUS.match(items[place].text)]
-    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if _asks_something(items[at:])]
+    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if asks_something(items[at:])]
 
 
 def _column(item: Item) -> tuple[int, int]:
     return item.box.page % 2, item.column
 
 
-def _asks_something(piece: Sequence[Item]) -> bool:
+def asks_something(piece: Sequence[Item]) -> bool:
     """Checks a question's lines for a demand, points, a blank, a bracket, or options."""
     text = "\n".join(item.text for item in piece)
     return asks(text) or says_worth(text) or bool(_TO_FILL.search(text)) or any(map(_OPTION.search, text.split("\n")))
@@ -332,7 +353,7 @@ def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> l
         return mixed
     several = any(_is_of_several(items[title.place].text) for title in chosen)
     alone = [items[title.place : end] for title, end, own in zip(chosen, ends, below, strict=False) if not own]
-    own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(_asks_something, alone)))
+    own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(asks_something, alone)))
     asking = own and _ask(items, chosen) and not (named or several)
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or asking) else []
 
@@ -358,7 +379,7 @@ def _is_of_several(title: str) -> bool:
     """Checks for a title of several questions."""
     if _SEVERAL.search(title):
         return True
-    return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)
+    return bool(section_type(title)) and not _OF_ONE.search(title)
 
 
 def _ask(items: Sequence[Item], chosen: _Heads) -> bool:
@@ -391,7 +412,7 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
     for pattern in _FORMS:
         if not (match := pattern.match(text)):
             continue
-        *levels, last = re.findall(r"\d+|[A-Z]|[一二三四五六七八九十]+", match["number"])
+        *levels, last = re.findall(r"\d+|[A-Z]|[^\W\da-zA-Z]+", match["number"])
         number, level = _value(last), _value(levels[0]) if levels else 0
         if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]):
             continue
@@ -435,23 +456,33 @@ def _value(number: str) -> int:
     """Of digits, a letter, or Chinese numerals."""
     if number.isdecimal() or number.isascii():
         return int(number) if number.isdecimal() else ord(number) - ord("A") + 1
-    tens, ten, ones = number.rpartition("十")
-    return 10 * (_HAN.find(tens or "一") if ten else 0) + max(0, _HAN.find(ones or "零"))
+    return chinese_number(number)
 
 
 def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candidate]:
-    """Drops bare numbers line after line."""
+    """Drops numbers line after line that are bare or those of lines of code, but for a few."""
+    lines = [0, *accumulate(item.line is not None for item in items)]
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate
-        item = items[candidate.place]
-        set_as_code = item.line is not None and item.line.pitch > 0
-        says = item.text[-1:] == "=" or (_asks_something([item]) and not set_as_code)
-        alone = item.text[: candidate.end].strip().isdecimal() and not says
-        if not alone or candidate.place - last.place > 1 or candidate.number - last.number > 1:
+        alike = candidate.shape.split()[0] == last.shape.split()[0] and candidate.number - last.number <= 1
+        if not alike or lines[candidate.place] - lines[last.place] > 1:
             runs.append([])
         runs[-1].append(candidate)
-    return [candidate for run in runs if len(run) < _LISTED for candidate in run]
+    return [
+        candidate
+        for run in runs
+        if len(run) < _LISTED or sum(_is_listed(each, items) for each in run) < _MOST_LISTED * len(run)
+        for candidate in run
+    ]
+
+
+def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
+    item = items[candidate.place]
+    if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
+        return True
+    says = item.text[-1:] == "=" or asks_something([item])
+    return item.text[: candidate.end].strip().isdecimal() and not says
 
 
 def _share(items: Sequence[Item], place: int) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise, starmap
 from statistics import median
 
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, is_caption
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -20,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     SOLVED,
     begins_answer,
     begins_answers,
+    counts_questions,
     is_running,
     is_section,
     named_questions,
@@ -39,12 +41,12 @@ _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
 """Begins an option or a part."""
-_ANNOUNCES = re.compile(
+_ANNOUNCES = both_scripts(
     r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
-_NEXT_FEW = re.compile(
+_NEXT_FEW = both_scripts(
     r"\bnext\b[^.]{0,20}\b(?:questions|problems)\b|(?:接下来|以下|下面)的?几[个道]?小?题", re.IGNORECASE
 )
 _FEW = 4
@@ -119,7 +121,7 @@ def find_passages(
             titled = _is_set_apart(items[lead], items[begin:lead])
             shown = one_line(items[lead].text, 40)
             text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
-            numbers = (heads[end].number, heads[end].number) if following else None
+            numbers = (heads[end].number, _last_part(heads, end)) if following else None
             passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
         elif rest and following:
             guesses[lead] = end
@@ -133,7 +135,7 @@ def find_passages(
         here = [at for at in heads if first <= at < end]
         here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
         here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
-        last = max(heads[at].number for at in here)
+        last = max(_last_part(heads, first), *(heads[at].number for at in here))
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
         guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
@@ -143,6 +145,14 @@ def find_passages(
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
     } | _titles(items, heads, titles)
+
+
+def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
+    """The number of the last part of a question, 7-5, whose first begins at a place; else its own number."""
+    level = heads[first].label.rpartition("-")[0]
+    if not level or heads[first].number > 1:
+        return heads[first].number
+    return max(each.number for at, each in heads.items() if at >= first and each.label.startswith(f"{level}-"))
 
 
 def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
@@ -195,7 +205,8 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
     passages = {}
     for place in run:
         before, below = items[own:place], items[place + 1].text if place + 1 < run.stop else ""
-        line = items[place].text if not is_caption(items[place].text) else ""
+        line = items[place].text
+        line = "" if is_caption(line) or counts_questions(line) else line
         numbers = named_questions(line, below, following.number)
         if not numbers or numbers[1] < following.number or (not own and numbers[0] > following.number):
             continue
@@ -356,7 +367,9 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
     for place, pages in titles.items():
         end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
         own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
-        passages[place] = SharedText((own[0], own[-1]) if own and place + 1 not in chosen else None)
+        first = next((at for at in heads if at > place), place)
+        leads = any(item.line is None or is_running(item.text) for item in items[place + 1 : first])
+        passages[place] = SharedText((own[0], own[-1]) if own and leads else None)
     return passages
 
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from livek12.core.scripts import both_scripts
+
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 _SPELT = rf"(\d{{1,3}}(?:\.\d)?|\b(?:{'|'.join(NUMBERS)})\b)"
@@ -18,7 +20,7 @@ _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}
 """A number or a sum, "6+6" or "6+6 = 12"."""
 _SHARE = r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"
 _MARKS = (
-    re.compile(
+    both_scripts(
         rf"[(（\[【]\s*(?:[^()\[\]【】\n每各共分，,]{{1,12}}[，,])?\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"
     ),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
@@ -44,16 +46,17 @@ _TOTAL = re.compile(
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
-_HEAD = re.compile(
+_HEAD = both_scripts(
     rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]{{0,9}}(?:本[小大]?题\s{{0,9}})?(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
 )
 """A first line that ends in the points of its question: 第一题，本题共20分."""
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"(?:每\s*(?:小?[题題]|空|道题?|个)\s*(?:选对得|答对得|得|各)?|答对)\s*[+＋]?\s*{_NUMBER}\s*分"),
+    both_scripts(rf"(?:每\s*(?:小?[题題]|空|道题?|个)\s*(?:选对得|答对得|得|各)?|答对)\s*[+＋]?\s*{_NUMBER}\s*分"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?|分|점)\s*[*×xX]\s*\d{{1,2}}(?!\d|\s*=)", re.IGNORECASE),
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
+    re.compile(rf"(?:points?|pts?|marks?)\s*[,，;]\s*{_SPELT}\s*each\b", re.IGNORECASE),
     re.compile(
         rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
         re.IGNORECASE,
@@ -73,27 +76,27 @@ _ALL = 100
 _PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
-    re.compile(rf"(?:共|满分|总分|合计|计)\s*(?:为|计|[:：])?\s*{_NUMBER}\s*分(?!\s*钟)"),
+    both_scripts(rf"(?:共|满分|总分|合计|计)\s*(?:为|计|[:：])?\s*{_NUMBER}\s*分(?!\s*钟)"),
     re.compile(rf"(?:총|합계)\s*{_NUMBER}\s*점"),
     re.compile(rf"(?:total|worth)\s*(?:of\s*)?[:=]?\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
     re.compile(rf"questions\s*[,;]\s*{_NUMBER}\s*(?:points?|marks?)\b{_NOT_EACH}", re.IGNORECASE),
     re.compile(rf"(?<!\S){_NUMBER}\s*(?:points?|marks?)?\s*in\s+(?:total|all)\b", re.IGNORECASE),
 )
 _TO = r"\s*(?:[~～∼〜\-–—－至到]|to|부터)\s*"
-_SOME = re.compile(
+_SOME = both_scripts(
     rf"(?:第\s*|questions?\s*)?(?<!\d)[(（]?(?P<low>\d{{1,3}})[)）]?(?:번)?{_TO}(?:第\s*)?[(（]?(?P<high>\d{{1,3}})[)）]?(?:\s*(?:各|小)?题|번)?"
     r"|第\s*(?P<list>\d{1,3}(?:\s*[、,，和]\s*\d{1,3})*)\s*小?题",
     re.IGNORECASE,
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
-_SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
+_SINGLES = both_scripts(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
     r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
 _BEGINS_PART = re.compile(r"(?m)^\s*(?:[(（]\s*\w{1,4}\s*[)）]|\w{1,2}[.)．])\s")
 _MOST_MARKS = 100
 _HALF_BLANK = re.compile(r"每\s*小?[空格]")
-_OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
+_OF_CHOICE = both_scripts(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
 _SAID_FIRST = re.compile(
     r"(?P<before>[^\n]*?)[(（，,.。\s]\s{0,9}(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
 )
@@ -203,6 +206,8 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
         total = last
     others = [mark for mark in printed if mark is not total]
     levels = add_up(total.points, others) if total else []
+    if total and others and not levels and leads and _PART.match(text[total.end :].lstrip(" ")):
+        total, others = None, printed  # each stands before its part
     rest = [mark.points for mark in levels or others]
     part_points = rest if (parts or levels) and len(rest) >= 2 else []
     if total is None:

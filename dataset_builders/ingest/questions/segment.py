@@ -11,9 +11,10 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
@@ -33,16 +34,17 @@ from livek12.dataset_builders.ingest.questions.headings import (
     rank_in_series,
     rank_of,
     short_titles,
+    title_answered,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.reading.text import mask_formulas
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
-_NO_NAME = re.compile(
+_NO_NAME = both_scripts(
     r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[A-Za-z]{1,4}|[가나다라마]"
 )
 _FORM = re.compile(r"(?<![가-힣])(홀수|짝수)\s*형|[(（]\s*([AB])\s*[)）]?\s*(?:형|卷)")
@@ -125,15 +127,24 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(
+_ONE = both_scripts(
     r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*(?:第一题|一\s*[、．.])",
     re.IGNORECASE,
 )
 """Begins a list: of the rules, and behind it of the questions."""
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
-_AGAIN, _HEAD_SIGNS = 3, 30
-"""Heads that come again, and their signs that do."""
-_DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
+_AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
+"""Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
+_ANSWERED, _MORE, _LEAST_TITLE = (
+    both_scripts(
+        r"정답\s*[:：]?\s*[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
+    ),
+    5,
+    3,
+)
+"""A line of an answer; how much more of them are behind the begin of the key; letters of a line of the front."""
+_BRACKETS = re.compile(r"[\[(（]")
+_DIGITS = re.compile(r"\s*(\d{1,2})(?!\.?\d)")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
@@ -260,6 +271,7 @@ def segment(stream: Stream) -> Body:
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
+    _share_tasks(body)
     _add_inline(body)
     _add_unnumbered(body)
     _name_sections(body.segments)
@@ -284,19 +296,24 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
-        below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
-        if len(places) > 1 and below > _MOST_BELOW * len(runs):
+        below = [any(_NUMBERED.match(item.text) for item in run) for run in runs]
+        larger = all(lines[place].size > _LARGER * usual for place in places)
+        asking = larger and any(below) and all(map(asks_something, runs))  # some have a question each
+        if len(places) > 1 and (sum(below) > _MOST_BELOW * len(runs) or asking):
             heads |= {*places}
     return heads
 
 
 def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
-    """Rules on a cover, without a title: most of a first run speaks of the exam, no later one does."""
+    """A first run of rules without a title, which speak of the exam, or of contents: lines that are heads again."""
     runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
     if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
         return range(0)
     first, later = runs[0], [anchor for run in runs[1:] for anchor in run]
     texts = [[items[anchor.place].text for anchor in some] for some in (first, later)]
+    names = [{re.sub(r"[\W\d]+", "", _BRACKETS.split(text)[0]) for text in some} for some in texts]
+    if len(first) > 1 and first[-1].place - first[0].place < len(first) and names[0] <= names[1]:
+        return range(first[0].place, first[-1].place + 1)
     spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
     rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
     return range(first[0].place, later[0].place) if rules else range(0)
@@ -339,10 +356,15 @@ def _answers_begin(stream: Stream) -> int:
     usual = Counter(text for _, text in heads)
     titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
     opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
+    earlier = {re.sub(r"\W+", "", text) for _, text in heads}
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
-        title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
+        named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
+        earlier.add(re.sub(r"\W+", "", item.text))
+        title = named and (
+            place > len(items) // 5 or (is_first and any(_ONE.match(each.text) for each in items[:place]))
+        )
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
@@ -354,17 +376,32 @@ def _answers_begin(stream: Stream) -> int:
 
 
 def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
-    """Begin of the last run of heads if each has come before in its form: there the paper is printed again, solved."""
+    """Begin of what is printed again, solved: of the page if no question of before is on it.
+
+    There most heads from a run on have come before in their form, or the numbers or the front of the paper come again,
+    and answers with them.
+    """
     lines = [items[each.place :][: 1 + (len(items[each.place].text) <= each.end)] for each in chosen]
     signs = [re.sub(r"\W+", "", "".join(item.text for item in line))[:_HEAD_SIGNS] for line in lines]
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
-    again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
-    place = chosen[again].place if len(heads) - again >= _AGAIN else len(items)
+    firsts = {head: at for at, head in reversed([*enumerate(heads)])}
+    begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
+    shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
+    again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
+    numbers = {at: {each.number for each in chosen[:at]} for at in begins}
+    front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
+    tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
+    answered = [0, *accumulate(bool(_ANSWERED.search(item.text)) for item in items)]
+    for place in (*tops, *(chosen[at].place for at in begins if {each.number for each in chosen[at:]} <= numbers[at])):
+        before, after = answered[place], answered[-1] - answered[place]
+        if after >= _AGAIN and after * place > _MORE * before * (len(items) - place):
+            again.append(place)
+    place = min(again, default=len(items))
     if not {item.text for item in items[place:]} - {item.text for item in items[:place]}:
         return len(items)  # it has no line of its own
-    first = items[place].box
-    above = [at for at in range(place) if items[at].box.page == first.page and first.top < TOP]
-    return min([place, *above])
+    page = items[place].box.page
+    first = next(at for at, item in enumerate(items) if item.box.page == page)
+    return place if any(first <= each.place < place for each in chosen) else first
 
 
 def _head_of(title: str) -> str:
@@ -469,7 +506,7 @@ class _Sorter:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
         elif not anchor.end:
-            guess = f"it has no number: {one_line(item.text, 40)!r}"
+            guess = _unnumbered([item])
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
@@ -564,7 +601,7 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
     """A line for each run of missing numbers, in each part of the paper; `others` were read elsewhere."""
     lines = []
     for part in dict.fromkeys(question.elective for question in segments):
-        numbers = sorted({question.number for question in segments if question.elective == part})
+        numbers = sorted({_level(question) for question in segments if question.elective == part})
         first = 1 if not part and not segments[0].elective else numbers[0]
         absent = sorted(
             set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
@@ -576,6 +613,12 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
             named = f"question {run[0]}" if single else f"questions {run[0]} to {run[-1]}"
             lines.append(f"{named}{where} {'was' if single else 'were'} not found")
     return lines
+
+
+def _level(question: Segment) -> int:
+    """The number of a question, or of that whose part it is: 6 of 6-2."""
+    level = re.match(r"\d+", question.label)
+    return int(level[0]) if level else question.number
 
 
 def boxes(question: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
@@ -618,12 +661,28 @@ _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
 _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
-_LETTER = re.compile(r"\s*[(（]([a-z])[)）]\s*")
+_LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
+_BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
 _RULE = 2
 """Words of instructions that make one of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
+
+
+def _share_tasks(body: Body) -> None:
+    """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences."""
+    for section in body.sections:
+        own = [question for question in body.segments if question.section is section]
+        task = " ".join(item.text for item in section.items[1:])
+        if own and asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
+            for question in own:
+                question.passage = question.passage or section.items[1:]
+
+
+def _asks_itself(question: Segment) -> bool:
+    text = "\n".join(item.text for item in question.items)
+    return asks(text) or "__" in text or bool(_FIRST_LABEL.search(text))
 
 
 def _add_inline(body: Body) -> None:
@@ -642,7 +701,8 @@ def _add_inline(body: Body) -> None:
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
         numbers = _numbers(section.items, first, end)
-        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or more):
+        listed = 2 * sum(bool(_DIGITS.match(item.text)) for _, item in numbers) > len(numbers)  # lines of a program
+        if len(numbers) >= _FEWEST and not listed and (numbers[-1][0] == end - 1 or after is None or more):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
@@ -660,32 +720,54 @@ def _add_unnumbered(body: Body) -> None:
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "".join(item.text for item in items if not INSTRUCTS.search(item.text))
-        if lettered := _lettered(items):
+        if listed := _listed(items, bullets=section_type(section.title) is not None):
             own = [
-                Segment(number, end, some, section, part, label=label)
-                for number, (label, end, some) in enumerate(lettered, 1)
+                Segment(
+                    number,
+                    end,
+                    some,
+                    section,
+                    part,
+                    label=label,
+                    stray=not label,
+                    guess=_unnumbered(some) * (not label),
+                )
+                for number, (label, end, some) in enumerate(listed, 1)
             ]
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            guess = f"it has no number: {one_line(items[0].text, 40)!r}"
-            own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
+            own = [Segment(number, 0, list(items), section, part, guess=_unnumbered(items), stray=True)]
         else:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
 
 
-def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … at one edge, if each of its pieces asks."""
+def _unnumbered(items: Sequence[Item]) -> str:
+    return f"it has no number: {one_line(items[0].text, 40)!r}"
+
+
+def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
+    """Letters, ends and lines of a list (a), (b), … at one edge, each of which asks or has a list further in.
+
+    With `bullets`, those too begin a list, without letters.
+    """
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
-    lefts = [items[place].box.left for place, _ in heads]
-    counted = [ord(match[1]) - ord("a") for _, match in heads] == list(range(len(heads)))
-    if len(heads) < _FEWEST or not counted or max(lefts) - min(lefts) > _LEVEL:
+    if bullets and not heads:
+        heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]
+    edge = min((items[place].box.left for place, _ in heads), default=0.0)
+    outer = [(place, match) for place, match in heads if items[place].box.left - edge < _LEVEL]
+    letters = [match[1] or match[2] or "" for _, match in outer]
+    if len(outer) < _FEWEST or not "abcdefghijklmnopqrstuvwxyz".startswith("".join(letters).lower()):
         return []
-    ends = [*(place for place, _ in heads[1:]), len(items)]
-    pieces = [(match[1], match.end(), list(items[place:end])) for (place, match), end in zip(heads, ends, strict=True)]
-    return pieces if all(asks("".join(item.text for item in piece)) for *_, piece in pieces) else []
+    pieces = []
+    for letter, (at, match), end in zip(letters, outer, [*(place for place, _ in outer[1:]), len(items)], strict=True):
+        inner = sum(at < place < end for place, _ in heads) > 1
+        if not (inner or asks_something(items[at:end])):
+            return []
+        pieces.append((letter, match.end(), [*items[at:end]]))
+    return pieces
 
 
 def _place(body: Body, section: Section) -> int:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from livek12.core.languages import HANGUL
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     FORM,
+    OPTIONS,
     begins_answers,
     counts_questions,
     is_section,
@@ -28,8 +30,6 @@ MAX_ITEMS = 60_000
 _BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|①|[(（]?[Aa][)）.．、])")
 """Begins a question, a part or its options."""
 _MOST_CAPTIONS = 200
-_OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
-"""Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
@@ -49,9 +49,11 @@ _SET_NUMBER = re.compile(
     r"\s*([.．、])(?:\s*(?=[^\d\s$}])|(?P<all>\}?\s*\$\s*))|\}?\s*\$\s*(?P<behind>[.．、])(?!\d)\s*)"
 )
 """The number of a question that is set as a formula or as part of one."""
+_SET_SIGN = re.compile(r"^\s*\$([^\w\s$\\]{1,2})\$(?=\s)")
+"""A bullet or box before a line, set as a formula."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
-_SCORE_BOX = re.compile(
+_SCORE_BOX = both_scripts(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
@@ -62,7 +64,7 @@ _MARKS_BEFORE = re.compile(
 """Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
-_BINDING, _FEWEST_BOUND = re.compile(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
+_BINDING, _FEWEST_BOUND = both_scripts(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
 """A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
@@ -264,7 +266,7 @@ def _stands_beside(picture: Item, line: Item) -> bool:
     height = line.box.bottom - line.box.top
     shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
     if picture.box.left > line.box.left + height and shared > height / 2:
-        return picture.box.top <= line.box.top  # it is in the line, or goes on with it
+        return True  # it is in the line, or goes on with it
     right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
     return right and line.box.top - height < picture.box.top <= line.box.top
 
@@ -288,7 +290,7 @@ def _spaced(items: Sequence[Item]) -> None:
 
 def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:
     if block.kind in ("header", "footer"):
-        options = [place for place, line in enumerate(block.lines, 1) if _OPTIONS.match(line.text)]
+        options = [place for place, line in enumerate(block.lines, 1) if OPTIONS.match(line.text)]
         end = options[-1] if options and options[0] == 1 else 0
         stream.headings[page.number] += (
             ["\n".join(line.text for line in block.lines[end:])] if block.lines[end:] else []
@@ -351,7 +353,7 @@ def _mark_alone(line: Line, mark: str) -> Line:
 def _numbered(line: Line) -> Line:
     """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its marks."""
     number = _SET_NUMBER.match(line.text)
-    text = _SCORE_BOX.sub("", line.text)
+    text = _SCORE_BOX.sub("", _SET_SIGN.sub(r"\1", line.text))
     if number:
         whole = number["all"] or number["behind"]
         text = f"{number[1]}{number[2] or number['behind']} {'' if whole else '$'}{line.text[number.end() :]}"
@@ -374,9 +376,10 @@ def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
     """Items at the same place of most pages: stamps, watermarks, bar codes, words in the margins."""
     seen: Counter[_Place] = Counter()
     for page in pages:
-        places = {_place(line.text, line.box) for block in page.blocks for line in block.lines if len(line.text) > 3}
+        lines = [line for block in page.blocks for line in block.lines]
+        places = {_place(line.text, line.box) for line in lines if len(line.text) > 3 and not OPTIONS.match(line.text)}
         places |= {_place("", block.box) for block in page.blocks if block.kind == "figure"}
-        seen.update(place for place in places if not _OPTIONS.match(place[0]))
+        seen.update(places)
     fewest = max(_FEWEST_ALIKE, _MOST_PAGES * len(pages))
     return {place for place, many in seen.items() if many >= fewest}
 

@@ -17,6 +17,7 @@ from statistics import median
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
@@ -27,7 +28,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
-_PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
+_PART = both_scripts(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
 _NAMES = "ABCDEFGH"
 """Of options that have circles and no letters."""
@@ -39,13 +40,13 @@ _FOR_EACH = re.compile(
     re.IGNORECASE,
 )
 _VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
-_DEMANDS = re.compile(
+_DEMANDS = both_scripts(
     r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
     rf"|(?:^|[.?!]\s)\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
-_COMMANDS = re.compile(
+_COMMANDS = both_scripts(
     rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
     r"|(?:^|[。；，：\n])[^\S\n]*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
@@ -54,13 +55,13 @@ _COMMANDS = re.compile(
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
-_TASK = re.compile(
+_TASK = both_scripts(
     rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{_VERBS}|justify|identify|discuss|hence|give|use|what)\b"
     r"|求|证明|说明|计算|写出|구하|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
 """Words of a question's part, never of an option."""
-_LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
+_LATER_PART = both_scripts(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
 _LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
@@ -222,7 +223,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
-_OWN_LINE = re.compile(
+_OWN_LINE = both_scripts(
     rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
@@ -258,6 +259,7 @@ class Text:
         unread_at: these lines, with their pages.
         confidence: of the least certain line.
         others: words that another reading does not have.
+        readings: what the rules and a model read, where they differ.
     """
 
     text: str = ""
@@ -268,6 +270,7 @@ class Text:
     by_ocr: bool = False
     tables: int = 0
     others: list[str] = field(default_factory=list)
+    readings: list[tuple[str, str]] = field(default_factory=list)
 
 
 class _Writer:
@@ -303,6 +306,7 @@ class _Writer:
             where = "" if block.origin == "source" else f"page {line.box.page}, "
             self.found.unread_at.append(f"{where}{one_line(line.text.replace(PICTURE, IMAGE_MARK), 40)!r}")
         self.found.others += [line.other] if line.other else []
+        self.found.readings += [line.readings] if line.readings else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
 
@@ -368,7 +372,7 @@ class _Writer:
         return bool(same) and item.box.left > max(other.box.left for other in same) + _INDENT * _letter(item)
 
 
-ASKS_OF_LINED = re.compile(r"밑줄|underlin|加点|[划画][横橫]?[线線]|劃線", re.IGNORECASE)
+ASKS_OF_LINED = both_scripts(r"밑줄|underlin|加点|[划画][横橫]?[线線]|劃線", re.IGNORECASE)
 """A question about what is underlined."""
 _LABELLED = re.compile(r"^(?:[①-⑳㉠-㉻ⓐ-ⓩ]|[(（]?[A-Ha-h][)）.])\s*")
 

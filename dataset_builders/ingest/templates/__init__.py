@@ -14,6 +14,7 @@ from livek12.core.errors import UserError
 from livek12.core.languages import codes, language_of
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Language, Record
+from livek12.core.scripts import simplified
 from livek12.dataset_builders.base import one_line
 
 MAX_BYTES = 64 << 10
@@ -83,8 +84,12 @@ class Template(Record):
         """The type named in a section's title, and that name; the longest of several."""
         squeeze = partial(re.sub, r"(?<![a-z])\s+|\s+(?![a-z])", "")
         named = [(name, type_) for type_ in self.types for name in (type_.name, *type_.names)]
-        words = [rf"(?<![a-z]){re.escape(squeeze(name.lower()))}(?![a-z])" for name, _ in named]
-        fitting = [pair for pair, word in zip(named, words, strict=True) if re.search(word, squeeze(section.lower()))]
+        words = [rf"(?<![a-z]){re.escape(squeeze(simplified(name.lower())))}(?![a-z])" for name, _ in named]
+        fitting = [
+            pair
+            for pair, word in zip(named, words, strict=True)
+            if re.search(word, squeeze(simplified(section.lower())))
+        ]
         return max(fitting, key=lambda pair: len(pair[0]), default=None)
 
     def told(self) -> dict[str, str]:

@@ -46,6 +46,25 @@ def test_every_form_of_a_number_begins_a_question(form: str) -> None:
     assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
 
 
+def test_traditional_letters_are_read_like_simplified_ones() -> None:
+    lines = ["壹、單選題（占 20 分）", "說明：第 1 題至第 2 題，每題 5 分。", "第1題 求 x 的值。", "第2題 問 y 為何？"]
+    more = [
+        "貳、填充題",
+        "第3題 面積為____。",
+        "參、非選擇題",
+        "第4題 試證明 a > b。（本題滿分8分）",
+        "參考答案",
+        "1. 2",
+    ]
+    paper = read(page(*lines, *more))
+    assert [(draft.question_type_raw, draft.section[:2], draft.points) for draft in paper.drafts] == [
+        ("單選題", "壹、", 5),
+        ("單選題", "壹、", 5),
+        ("填充題", "貳、", None),
+        ("非選擇題", "參、", 8),
+    ]
+
+
 def test_statements_within_a_question_begin_none() -> None:
     lines = ["1. 一", "2. 二", "1. 其中一条", "2. 其中二条", "3. 三", "4. 四"]
     found, _ = segmented([page(*lines)])
@@ -359,8 +378,9 @@ def indented(block: Block) -> Block:
     return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
 
 
-def test_a_table_of_contents_asks_nothing() -> None:
-    contents = page(*(f"Question #{n} (1 Point) .................... {n // 2 + 3}" for n in range(1, 7)))
+@pytest.mark.parametrize("leader", [" .................... ", "    "])
+def test_a_table_of_contents_asks_nothing(leader: str) -> None:
+    contents = page(*(f"Question #{n} (1 Point){leader}{n // 2 + 3}" for n in range(1, 7)))
     asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
     assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
 
@@ -381,10 +401,131 @@ def test_steps_within_a_question_are_no_heads() -> None:
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
 
 
+PROGRAM = [
+    f"#{n}: {line}" for n, line in enumerate(("int main() {", "int a = 1;", "int b;", "b = a;", "f(b);", "}"), 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "heads"),
+    [
+        # a section has numbers of a form of its own
+        (
+            [
+                "一、選擇題",
+                "(  )1. 何者？",
+                "(  )2. 何時？",
+                "(  )3. 何地？",
+                "二、計算題",
+                "■ 1 (8pts).求 x。",
+                "■ 2.求 y。",
+            ],
+            "12312",
+        ),
+        (
+            [
+                "一、选择题",
+                "1. 何者？",
+                "2. 何时？",
+                "3. 何地？",
+                "二、计算题（10分）",
+                "已知 a = 1，",
+                "(1) 求 x。",
+                "(2) 求 y。",
+            ],
+            "1234",
+        ),
+        (["$■$ Question 1 of 2 [2 marks]", "Why?", "$■$ Question 2 of 2 [3 marks]", "How?"], "12"),
+        # lines of a program are no heads
+        (["1. Why?", "2. What does this print?", *PROGRAM, "3. How?"], "123"),
+        # a section's letters or bullets
+        (
+            [
+                "Part I: True or False",
+                *(f"{a}) {a} is a letter." for a in "ABC"),
+                "Part II: Essay",
+                "1. Why?",
+                "2. How?",
+            ],
+            "ABC12",
+        ),
+        (
+            [
+                "Part I: Short Answer",
+                "• Why is it?",
+                "• How is it?",
+                "• Who is it?",
+                "Part II: Essay",
+                "1. Why?",
+                "2. How?",
+            ],
+            "12312",
+        ),
+        # sections numbered in digits of the same look
+        (["1基本计算题(共20分)", "1.求 x。", "2.求 y。", "2综合题(共30分)", "3.求 z。", "4.求 u。"], "1234"),
+        # a head that goes on
+        (["1. Why?", "2. How is it?", "2. contd. How was it?", "3. Who?"], "123"),
+    ],
+)
+def test_heads_of_questions(lines: list[str], heads: str) -> None:
+    made = page(*lines)
+    blocks = [
+        block if line[1:2] != ")" or line[0] not in "abc" else indented(block)
+        for line, block in zip(lines, made.blocks, strict=True)
+    ]
+    body, _ = segmented([replace(made, blocks=blocks)])
+    assert "".join(question.label or str(question.number) for question in body.segments) == heads
+
+
+def test_a_task_below_the_title_is_of_questions_that_ask_nothing() -> None:
+    lines = [
+        "Part A",
+        "Write what each program prints:",
+        "1. (2 points) f(1)",
+        "2. (3 points) f(2)",
+        "Part B",
+        "3. Why?",
+    ]
+    assert [draft.question for draft in read(page(*lines)).drafts] == [
+        "Write what each program prints:\nf(1)",
+        "Write what each program prints:\nf(2)",
+        "Why?",
+    ]
+
+
+def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
+    title = "大学2024年《离散数学》考试试卷A卷"
+    questions = [f"{n}. 求集合 {n} 的元素。" for n in range(1, 4)]
+    solved = [line for question in questions for line in (question.replace("求", "求出"), "解 略")]
+    assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
+
+
+def test_a_foot_is_told_by_its_place_alone() -> None:
+    feet = ["Go on.", "Still more", "The end of it"]
+    pages = [
+        both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
+        for n, foot in enumerate(feet, 1)
+    ]
+    assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
+    asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
+    assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+
+
 def test_a_paper_printed_again_is_its_key() -> None:
     questions = [f"{n}. What is {word}?" for n, word in enumerate(("red", "blue", "green"), 1)]
     solved = [line for question in questions for line in (question, "It is a colour.")]
     assert [draft.number for draft in read(page(*questions, *solved)).drafts] == list("123")
+
+
+def test_a_paper_whose_numbers_or_front_come_again_with_answers_is_its_key() -> None:
+    questions = [line for n in (1, 2, 3) for line in (f"{n}. 다음 중 {n}의 값은?", "① 1 ② 2 ③ 3 ④ 4")]
+    key = ["A    ANSWER", *(line for n in (1, 2, 3) for line in (f"{n}. 계산 | 쉬움 | 정답 ③", "[해설] 더한다."))]
+    assert [draft.number for draft in read(page(*questions), page(*key, number=2)).drafts] == list("123")
+    front = ["2024年全国统一考试数学", "一、填空题"]
+    asked = [f"{n}. 求 {n} 的值____。" for n in (1, 2, 3)]
+    solved = [line for n in (1, 2, 3) for line in (f"【{n}题答案】", f"【答案】{n}")]
+    drafts = read(page(*front, *asked), page(*front, *solved, number=2)).drafts
+    assert [draft.question for draft in drafts] == [f"求 {n} 的值____。" for n in (1, 2, 3)]
 
 
 def test_the_binding_edge_is_no_text() -> None:
