@@ -47,7 +47,9 @@ _NAMES: Final = {
     "∶": ":", "ℓ": "\\ell", "Å": "\\mathring{A}", "ℏ": "\\hbar", "ℎ": "h", "∆": "\\Delta", "Ω": "\\Omega", "µ": "\\mu",
     "ϕ": "\\phi", "φ": "\\varphi", "ϵ": "\\epsilon", "ε": "\\varepsilon", "ϑ": "\\vartheta", "ϖ": "\\varpi",
     "ϱ": "\\varrho", "ς": "\\varsigma", "ο": "o", "⩵": "==", "≔": ":=", "≪": "\\ll", "≫": "\\gg", "⋆": "\\star",
-    "∎": "\\blacksquare", "♯": "\\sharp",
+    "∎": "\\blacksquare", "♯": "\\sharp", "⊈": "\\nsubseteq", "⊉": "\\nsupseteq", "≮": "\\nless", "≯": "\\ngtr",
+    "≰": "\\nleq", "≱": "\\ngeq", "∤": "\\nmid", "⋄": "\\diamond", "⊙": "\\odot", "⊖": "\\ominus", "∐": "\\coprod",
+    "≺": "\\prec", "≻": "\\succ", "⪯": "\\preceq", "⪰": "\\succeq",
 }  # fmt: skip
 _STYLES: Final = {
     "DOUBLE": "mathbb",

@@ -331,8 +331,9 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))))
-    _distrust(raw.glyphs)
+    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
+    raw.glyphs = _ringed(_brackets(glyphs))
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
     _read_drawings(page, shown, raw)
@@ -405,14 +406,14 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
             raw.rules.append(Rule(*box))
             continue
-        yield Glyph(
-            CHOICE if meaning == TICKED else meaning or character, *box, base, size, _advance(around, box, size), font,
+        yield from (Glyph(
+            letter, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
+            math_font and not {CHOICE, "•"} & {meaning, character}, sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
             colour=meaning if meaning == TICKED else _colour_of(item, colours),
             slanted=min(along, down) > _SLANT * max(along, down),
-        )  # fmt: skip
+        ) for letter in (CHOICE if meaning == TICKED else meaning or character))  # fmt: skip
         parted = parted and chr(code).isspace()
 
 
@@ -709,13 +710,15 @@ def _long(glyphs: list[Glyph]) -> list[Glyph]:
 
 _FORMS: Final = {"{": "⎧⎨⎩⎪", "}": "⎫⎬⎭", "(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦"}
 _BRACKET_OF: Final = {piece: bracket for bracket, pieces in _FORMS.items() for piece in pieces}
+_STROKES, _THIN = frozenset("|()[]{}"), 0.13
+"""Names of a bracket's stroke; letter sizes that it is wide at most."""
 _FEET: Final = "⎩⎭⎝⎠⎣⎦"
 _OPEN_GAP: Final = 2.0
 """Letter sizes between the pieces of a bracket that has no foot yet."""
 
 
 def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins tall brackets stacked from pieces."""
+    """Joins tall brackets stacked from pieces; some fonts name the stroke between them like the bracket."""
     pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
     stacks: list[list[Glyph]] = []
     for piece in sorted(pieces, key=lambda glyph: glyph.top):
@@ -734,6 +737,14 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
         bracket.left, bracket.top, bracket.right, bracket.bottom = hull(stack)
         bracket.math, bracket.advance = True, bracket.right
     gone = {id(glyph) for stack in stacks for glyph in stack[1:]}
+    for stroke in (g for g in glyphs if g.text in _STROKES and g.width < _THIN * g.size) if stacks else ():
+        x, y = stroke.centre
+        whole = (stack[0] for stack in stacks if len(stack) > 1 and stack[0] is not stroke)
+        gone |= {
+            id(stroke)
+            for bracket in whole
+            if bracket.left - 1 < x < bracket.right + 1 and bracket.top < y < bracket.bottom
+        }
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
@@ -755,7 +766,7 @@ _HYHWPEQ: Final = (
     | _run(0xE034, "1234567890      ()−=+[]{}  :  ,./<>    ∫√          ∑")
     | {0xE06D: _BAR}
     | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 33 + "αβγδεζηθικλμνξοπ")
-    | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧  |")
+    | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧 ⎡|⎤⎣⎦⎪")
 )
 _RADICALS: Final = _run(
     0x2EC4, "西见角角讠贝足车辶辶辶 钅長镸长门   青韦页风飞食  饣 马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
@@ -765,6 +776,7 @@ _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
     0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
+    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘",
 }  # fmt: skip
 """MathType's Extra."""
 
@@ -789,36 +801,47 @@ _LATIN: Final = {
     for code, sign in _SYMBOL.items()
     if (code > 0xF0A0 or chr(code - 0xF000).isalpha()) and chr(code - 0xF000) not in "¬µ·×÷"
 }
+_GREEK: Final = "ΓΔΘΛΞΠΣΥΦΨΩ"
+_LIGATURES: Final = ("ff", "fi", "fl", "ffi", "ffl")
+_TALL_SIGNS: Final = (
+    _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
+    | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√")
+    | _run(0xA1, "()[]")  # where old files have the first codes
+)
 _ENCODINGS: Final = (
     ("hyhwpeq", _HYHWPEQ),
-    ("symbol", _SYMBOL),
-    ("mt-extra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
-    (
-        "cmex txex pxex mathextension10 mathextension-",
-        _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
-        | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
-    ),
-    ("newmathextn", _run(0, "()")),
+    ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
+    ("cmex txex pxex mathextension10 mathextension- math-extension", _TALL_SIGNS),
+    ("newmathextn", _run(0, "()") | _run(0x40, "()")),
+    ("cmr cmbx cmti cmss cmsl", _run(0, _GREEK) | dict(enumerate(_LIGATURES, 0x0B))),
+    ("europeancomputermodern ecrm ecbx ecti sfrm sfbx sfti", dict(enumerate(_LIGATURES, 0x1B))),
     ("wasy", {0x20: TICKED, 0x23: CHOICE, 0x32: CHOICE}),
     ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
-    ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
-    ("msbm", _DOUBLE),
     (
-        "cmsy txsy pxsy",
-        _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
+        "cmmi txmi pxmi",
+        _run(0, _GREEK + "αβγδϵζηθικλμνξπρστυϕχψωεϑϖϱςφ") | _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"},
+    ),
+    ("msbm", _DOUBLE | _run(0x02, "≰≱≮≯⊀⊁≨≩≰≱") | _run(0x1C, "≁≇") | _run(0x20, "⊊⊋⊈⊉⫋⫌⊊⊋⊊⊋⊈⊉∦∤∤∦⊬⊮⊭⊯")),
+    (
+        "cmsy cmbsy txsy pxsy mathsymbols math-symbols",
+        _run(0, "−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡⊆⊇≤≥⪯⪰∼≈⊂⊃≪≫≺≻←")
+        | _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
         | _run(0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"),
     ),
+    ("symbol", _SYMBOL),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
 _RENAMED: Final = (
-    ("mt-extra mtextra", _EXTRA),
+    ("cmex txex pxex", {code: sign for code, sign in _TALL_SIGNS.items() if chr(code).isalpha() or code > 0x7E}),
+    ("cmsy", {0xA1: "−"} | _SCRIPT),
+    ("mt-extra mtextra euclidextra", _EXTRA),
     ("symbol", _LATIN),
     ("msbm tex_ams mathjax_ams", _DOUBLE),
     ("eufm", _FRAKTUR),
-    ("cmsy lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
+    ("lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
 )
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
@@ -826,7 +849,7 @@ _RENAMED: Final = (
 def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
-    if code and not unmapped and not 0xE000 <= code < 0xF900:
+    if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
