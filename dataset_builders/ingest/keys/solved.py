@@ -34,8 +34,9 @@ from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.options import begins_option, split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import begins_option, compose, split
+from livek12.dataset_builders.ingest.questions.texts import compose
 
 _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""

@@ -40,7 +40,11 @@ _MARKS = (
     ),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
-_LEADING = re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )")
+_LEADING = re.compile(
+    r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})[\[(](\d{1,2})[\])](?= )"
+    r"|(?<=\S )[(（](\d{1,2})[)）](?=[ \t]*(?:\n|$))"
+)
+"""Bare numbers that are points if most questions have them there."""
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
@@ -58,7 +62,7 @@ _EACH = (
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
     re.compile(rf"(?:points?|pts?|marks?)\s*[,，;]\s*{_SPELT}\s*each\b", re.IGNORECASE),
     re.compile(
-        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
+        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))(?:\s+(?:question|problem|item)|(?=\s*(?:[.;,)]|$))))",
         re.IGNORECASE,
     ),
     re.compile(
@@ -144,7 +148,9 @@ def marks(text: str, leading: bool = False) -> list[Mark]:
     """All points printed in brackets, in order; `leading`: [4] at the beginning of a question or part is one, too."""
     text = _even(text)
     forms = (*_MARKS, _LEADING) if leading else _MARKS
-    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)]
+    printed = [
+        Mark(_sum(m[m.lastindex or 0]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)
+    ]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
 
