@@ -83,8 +83,6 @@ def read_here(
     """Yields the pages of a paper, headers and footers not yet marked.
 
     Args:
-        path: a PDF, or a source.
-        language: of the text, or None.
         how: as for `extract.extract_pages`; "image" draws the pages only.
         pages: numbers from 1, or boxes, each of which is read as a page; None for all.
         slow: called before a page is read by OCR.

@@ -1,7 +1,6 @@
 """Pieces of a page in order: columns, paragraphs, captions, blocks.
 
-Contract: pieces are in points from the top left; blocks are in reading order, one column after the other. Text layers
-and OCR meet here.
+Contract: blocks are in reading order, one column after the other. Text layers and OCR meet here.
 """
 
 from __future__ import annotations
@@ -58,10 +57,8 @@ class Segment(Placed):
 
     Attributes:
         number: of the question that may begin here; 0 for none.
-        titled: it reads like the title of a section.
         digits: the number that is all its text; else 0.
-        size: of its first letter.
-        gaps: left and right edges of wide white space within it.
+        gaps: edges of wide white space within it; `later`: the numbers behind them.
     """
 
     left: float
@@ -247,10 +244,7 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
 
 
 def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
-    """Questions of a left column that go on counting from a right one: bands begin with them.
-
-    None if the two columns make no such count.
-    """
+    """Questions of a left column that go on counting from a right one (bands begin with them); None without a count."""
     if not left or not right or len(left) + len(right) < _FEWEST:
         return None
     columns, places, side, last = (left, right), [1, 0], 0, left[0].number
@@ -332,15 +326,9 @@ class Piece:
 
 @dataclass(slots=True)
 class Sheet:
-    """A page's content, in points.
+    """A page's content, in points; `glyphs` and `rules` are those of running text, `frames` those around some.
 
-    Attributes:
-        glyphs: of running text.
-        pieces: figures and tables.
-        rules: free rules (fractions, blanks).
-        frames: boxes around text.
-        dividers: long vertical lines.
-        unread: unexplained ink; `assembled` leaves what is in no line.
+    `unread` is unexplained ink: `assembled` leaves what is in no line.
     """
 
     number: int

@@ -823,10 +823,7 @@ def _small(atoms: list[Atom]) -> set[int]:
 
 
 def _small_print(atoms: Sequence[Atom], scripts: set[int]) -> set[int]:
-    """Letters of lines of their own, which are no scripts: with Chinese ones, or most of them at no bigger letter.
-
-    The latter begin below a number that is bigger than the text.
-    """
+    """Letters of lines of text, which may be below a bigger number: with Chinese ones, or most at no bigger letter."""
     lines: dict[tuple[int, int], list[Atom]] = {}
     for atom in (atom for atom in atoms if not atom.built):
         lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)

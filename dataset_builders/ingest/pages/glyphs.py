@@ -253,25 +253,21 @@ MAX_GLYPHS: Final = 20_000
 
 @dataclass(slots=True)
 class Glyph(Placed):
-    """A printed character.
+    """A printed character; its edges are those of its ink, in points.
 
     Attributes:
         text: Unicode; `UNREAD` if the font does not say; a whole run where OCR read it.
-        left, top, right, bottom: of its ink, in points.
         base: y of the base line.
-        size: as printed, in points.
         advance: x of the next character, which may be left of the ink (f) or far right of it (full-width commas).
         math: set in a font for formulas.
         sound: `text` can be believed.
-        confidence: 0 to 1.
         item: address of its text object; 0 for none.
-        upright: its line runs across the page.
-        slanted: its line runs neither across nor down the page.
-        start: x of its origin, left of its ink by the white space of its own; None: its ink's.
-        pitch: width of all letters of its font, if that is a typewriter's; else 0.
-        place: in the text layer; -1 for what is not in it.
+        upright: its line runs across the page; `slanted`: neither across nor down.
+        start: x of its origin, left of its ink by its own white space; None: its ink's.
+        pitch: width of all letters of a typewriter's font; else 0.
+        place: in the text layer; -1 for none.
         parted: by pdfium, from the letter before.
-        colour: "#rgb", if it is none of the greys; "" otherwise.
+        colour: "#rgb" for no grey; "" otherwise.
     """
 
     text: str
@@ -567,9 +563,9 @@ _LIES, _LYING = 2, 0.25
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
-    """Doubts signs in other shapes than their own, and fonts with such letters, in place; not if most of the page has.
+    """Doubts signs in other shapes than their own, and fonts with such letters (not one: small capitals), in place.
 
-    Small capitals are letters in other shapes, so that a single letter is not doubted.
+    Not if most of the page has.
     """
     shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
     odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
@@ -718,7 +714,7 @@ _OPEN_GAP: Final = 2.0
 
 
 def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins tall brackets stacked from pieces; some fonts name the stroke between them like the bracket."""
+    """Joins tall brackets stacked from pieces; some fonts name their stroke like the bracket."""
     pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
     stacks: list[list[Glyph]] = []
     for piece in sorted(pieces, key=lambda glyph: glyph.top):

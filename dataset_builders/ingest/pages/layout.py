@@ -64,8 +64,7 @@ def is_asked(
 ) -> bool:
     """Checks whether the rows of a grid are questions.
 
-    `before` are the columns of such a grid at the end of the page before: one with the same columns goes on with it,
-    and its first row may be the rest of that page's last.
+    A grid with the columns of the last one on the page `before` goes on with it, perhaps within a row.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
@@ -383,7 +382,7 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
 
 
 def _joined(boxes: Sequence[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
-    """One box in place of all, unless a line of text that is in none of them would be in it and each is big enough."""
+    """One box in place of all, unless it has a line of text that none has and each is big enough."""
     whole = around(boxes)
     apart = (line for line in lines if not any(overlaps(line, box) for box in boxes))
     covers = any(contains(whole, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2) for line in apart)

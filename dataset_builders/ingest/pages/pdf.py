@@ -130,7 +130,7 @@ def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
     """Codes that nothing in the file names: font without the subset's mark, Latin-1 letter, width (1/1000 of the size).
 
     A TrueType font without an encoding has no names but its ToUnicode map's, and readers of PDF take a code that is not
-    in it for its Latin-1 letter. Fonts whose widths are an object of their own are skipped.
+    in it for its Latin-1 letter.
     """
     with path.open("rb") as file:
         data = file.read(_MOST_READ)

@@ -1,7 +1,7 @@
 """Comparison of a page's text layer with its picture: letters that are not printed, unexplained ink.
 
 Contract: the page is drawn again without its text. A letter without a difference is not printed: clipped, covered,
-white on white, clear, or off the page. Needs no model and no OpenCV.
+white on white, clear, or off the page.
 """
 
 from __future__ import annotations

@@ -322,10 +322,7 @@ def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
 
 
 def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:
-    """The sign, and the line over its content if that is part of the outline.
-
-    The outline goes down to a point, then up to its highest, where the line begins.
-    """
+    """The sign, and the line over its content if the outline, which goes down and then up to its highest, has it."""
     left, top, right, bottom = shape.box
     tall = bottom - top
     thick = max(0.8, 0.12 * tall)
@@ -403,13 +400,7 @@ def _odd(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Reading:
-    """A page's blocks, and the state for the next page.
-
-    Attributes:
-        middle: its gutter.
-        grid: columns of its last grid of questions; empty without one.
-        loose: unexplained ink, as fractions of the page.
-    """
+    """A page's blocks, and the state for the next page: gutter, and columns of its last grid of questions."""
 
     blocks: list[Block] = field(default_factory=list)
     middle: float | None = None
