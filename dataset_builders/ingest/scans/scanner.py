@@ -15,11 +15,10 @@ from PIL.Image import Image as Picture
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembled
-from livek12.dataset_builders.ingest.pages.atoms import AXIS
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.pages.text_layer import table_lines
 from livek12.dataset_builders.ingest.scans import ocr, scan
