@@ -19,7 +19,14 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
+from livek12.dataset_builders.ingest.keys.entries import (
+    BEGUN,
+    Entry,
+    entries_of_items,
+    is_label,
+    of_list,
+    split_answered,
+)
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     TOKEN,
@@ -32,7 +39,7 @@ from livek12.dataset_builders.ingest.keys.words import (
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section, numeral
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.options import begins_option, split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -58,7 +65,7 @@ _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
-    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans|Proof)\b|풀이|답(?=\s))[ \t]*"
+    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
     r"(?:to (?:Question|Problem) )?(?:\d{1,2}(?=[.:：\s]))?[:：.]?\s*",
     re.IGNORECASE,
 )
@@ -170,7 +177,7 @@ def _copied(
     copy = compose(own, stream.columns, place.end)
     stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
     parts = _difference(draft.markdown, copy.text, stem, bool(place.words))
-    if (parts is None and not place.is_copy) or _SAID.match(copy.text):
+    if (parts is None and not place.is_copy) or begins_answer(copy.text) or BEGUN.match(copy.text):
         return None
     answer, solution, unsure = (*parts, "") if parts else _below(draft, copy.text)
     number = NUMBER.match(own[0].text)
