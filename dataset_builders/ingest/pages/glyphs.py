@@ -405,7 +405,7 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         yield from (Glyph(
             letter, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and not {CHOICE, "•"} & {meaning, character}, sound, item=address(item), upright=along >= down,
+            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
             colour=meaning if meaning == TICKED else _colour_of(item, colours),
             slanted=min(along, down) > _SLANT * max(along, down),
