@@ -24,8 +24,7 @@ from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.paper_language import unknown_language
-from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
+from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading, unknown_language
 from livek12.dataset_builders.ingest.questions import headings
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import label_lists
@@ -154,9 +153,6 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
-    if lost := next((item.text for item in reading.body.front if _HEAD.match(item.text)), ""):
-        text = f"a question's head stands before the first question: {one_line(lost, 40)!r}"
-        yield Breach(text, (0,), "number", 0.1, error=True)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:

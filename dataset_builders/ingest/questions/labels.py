@@ -86,11 +86,6 @@ class LabelList:
         return self.labels[0].apart
 
     @property
-    def is_pair(self) -> bool:
-        """True for (a) True (b) False."""
-        return len(self.labels) < _FEWEST
-
-    @property
     def is_capital(self) -> bool:
         """True for A and ①."""
         return self.style[-1] in "01"
