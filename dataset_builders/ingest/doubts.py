@@ -18,7 +18,7 @@ from livek12.dataset_builders.ingest.drafts import Doubt, DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, is_label
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, passage_range
-from livek12.dataset_builders.ingest.questions.kinds import demanding, demands
+from livek12.dataset_builders.ingest.questions.kinds import asks, demanding
 from livek12.dataset_builders.ingest.questions.labels import are_several, stray_labels
 from livek12.dataset_builders.ingest.questions.options import CHOOSES, begins_option
 from livek12.dataset_builders.ingest.questions.points import is_shared, marks
@@ -86,7 +86,7 @@ def whole_text(draft: Draft) -> str:
 def goes_on(text: str) -> bool:
     """Checks for a text whose last sentence demands nothing."""
     sentences = [sentence for sentence in re.split(r"(?<=[。？！?!])|(?<=[.;；])\s|\n", text) if sentence.strip()]
-    return not sentences or not demands(sentences[-1])
+    return not sentences or not asks(sentences[-1])
 
 
 def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
@@ -94,7 +94,7 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     if segment.guess:
         yield _doubt(segment.guess)
     doubted = any(doubt.kind == "type" for doubt in draft.doubts)
-    if draft.question_type in _FREE and not (doubted or demands(draft.question) or demanding([draft.section])):
+    if draft.question_type in _FREE and not (doubted or asks(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
     if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
         yield _doubt("it has no words: its text may be elsewhere", confidence=0.1)
