@@ -31,14 +31,11 @@ _FIGURES: Final = both_scripts(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
+    r"|\b(?:following|given) table\b|[下上]表[为中是所，,：:]|如[下右]?表|(?:다음|위)\s*표|\btable (?:below|above)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,
 )
-"""Speaks of a figure that is printed with the question."""
-_TABLES: Final = both_scripts(
-    r"\b(?:following|given) table\b|\btable (?:below|above)\b|[下上]表[为中是所，,：:]|如[下右]?表|(?:다음|위)\s*표",
-    re.IGNORECASE,
-)
+"""Speaks of a figure or table that is printed with the question."""
 _UNDERLINES: Final = both_scripts(
     r"밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处))",
     re.IGNORECASE,
@@ -110,10 +107,8 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
 def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
     """Everything that a question speaks of is there."""
     text = draft.question
-    seen = bool(draft.figures) or "|---" in text
-    if not seen and (match := _FIGURES.search(text) or _TABLES.search(text)):
-        what = "table" if _TABLES.fullmatch(match[0]) else "figure"
-        yield _doubt(f"the text speaks of a {what}, and none was found", "figure")
+    if _FIGURES.search(text) and not (draft.figures or "|---" in text):
+        yield _doubt("the text speaks of a figure or table, and none was found", "figure")
     if _UNDERLINES.search(text) and not _LINED.search(text):
         yield _doubt("it asks for what is underlined, and no underline was read")
     filled = bool(_BLANKS.search(text))

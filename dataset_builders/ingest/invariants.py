@@ -260,14 +260,10 @@ def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
 
 
-def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
-    """The text is in a script and language that the rules know."""
-    if text := unknown_language(reading.stream):
-        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
-
-
 def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
     """No rule failed on a page; a scan is read with some confidence, and OCR reads roots and exponents flat."""
+    if text := unknown_language(reading.stream):
+        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
     for page in reading.pages:
         lines = [line for block in page.blocks if block.origin == "ocr" for line in block.lines if line.text.strip()]
         mean = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
@@ -394,6 +390,5 @@ INVARIANTS: Final = (
     ownership.pictures_have_one_question,
     _few_have_options,
     _options_are_alike,
-    _script_is_read,
 )
 """In the order in which they are checked."""

@@ -134,13 +134,6 @@ def _counts_on(row: Sequence[ListLabel]) -> bool:
     return several and all(after.rank == before.rank + 1 for before, after in pairwise(row))
 
 
-def is_row(text: str) -> bool:
-    """Checks for a line of labels alone and their texts: a.8 b.9 c.10."""
-    labels = labels_of(text)
-    ranks = [label.rank for label in labels]
-    return len(labels) >= _FEWEST and not text[: labels[0].start].strip() and ranks == list(range(len(ranks)))
-
-
 def label_lists(text: str) -> list[LabelList]:
     """The last complete list of each style."""
     by_style: dict[str, list[ListLabel]] = {}
