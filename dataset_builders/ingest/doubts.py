@@ -41,10 +41,7 @@ _UNDERLINES: Final = both_scripts(
     re.IGNORECASE,
 )
 _LINED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
-_BLANKS: Final = both_scripts(
-    r"\b(?:in|fill) (?:in )?(?:each|the|every) blanks?\b|空格[处中里]|빈\s*칸에", re.IGNORECASE
-)
-_EACH_BLANK: Final = both_scripts(r"\b(?:each|every) blank\b|\bblanks\b|각\s*빈|各空", re.IGNORECASE)
+_BLANKS: Final = both_scripts(r"\b(?:in|fill) (?:in )?(?:(each|every)|the) blank(s?)\b|空格[处中里]|빈\s*칸에", re.I)
 _ROOM: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|▲|…{2}|\.{6}")
 _CODE: Final = re.compile(r"```.*?```", re.DOTALL)
 _MATH: Final = re.compile(r"\$[^$]*\$")
@@ -111,10 +108,10 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
         yield _doubt("the text speaks of a figure or table, and none was found", "figure")
     if _UNDERLINES.search(text) and not _LINED.search(text):
         yield _doubt("it asks for what is underlined, and no underline was read")
-    filled = bool(_BLANKS.search(text))
-    if (filled or draft.question_type == "fill_in_blank") and not (draft.figures or _ROOM.search(text)):
+    blanks = _BLANKS.search(text)
+    if (blanks or draft.question_type == "fill_in_blank") and not (draft.figures or _ROOM.search(text)):
         yield _doubt("it has no blank to fill in: one may be lost, or filled")
-    elif filled and _EACH_BLANK.search(text) and count_blanks(text) == 1:
+    elif blanks and any(blanks.groups()) and count_blanks(text) == 1:
         yield _doubt("it speaks of several blanks, and one was read")
     if CHOOSES.search(text) and not draft.options and draft.question_type not in CHOICE_TYPES:
         yield _doubt("it asks to choose, and no options were found", "options")

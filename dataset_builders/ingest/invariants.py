@@ -55,12 +55,10 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(line, error=True)
     usual = median([len(draft.markdown) for draft in reading.unkeyed] or [0])
     for (place, each, draft), (_, after, _) in pairwise(reading.pairs):
-        lost = range(each.number + 1, after.number if after.elective == each.elective else 0)
+        lost = range(each.number + 1, after.number if after.elective == each.elective else 0)[:_MOST]
         text = _MATH.sub("", draft.markdown)
-        within = len(text) > 2 * usual or any(
-            re.search(rf"(?<![\d.]){number}(?!\d)", text) for number in lost[:_MOST_LOST]
-        )
-        if lost and within and not (each.stray or after.stray):
+        named = {number for number in lost if re.search(rf"(?<![\d.]){number}(?!\d)", text)}
+        if lost and (named or len(text) > 2 * usual) and not (each.stray or after.stray):
             yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
@@ -104,8 +102,8 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
     return whole and (titled or ((behind or own[0].number == 1) and 5 * sum(map(bool, sure)) >= 4 * len(run)))
 
 
-_SHARES = 3
-"""Questions that have the same are no chance."""
+_SHARES, _MOST = 3, 20
+"""Questions that have the same are no chance; missing numbers that are looked for."""
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
@@ -113,11 +111,8 @@ _SAYS_SOLVED: Final = both_scripts(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
 _MATH: Final = re.compile(r"\$[^$]*\$")
-_MOST_LOST: Final = 20
-"""Missing numbers that are looked for in the text before them."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = both_scripts(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
-_ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _SOLUTION_HEAD: Final = both_scripts(
     r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
@@ -285,7 +280,7 @@ def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
     chosen = sum(bool(draft.options) for draft in reading.drafts)
     for place, draft in enumerate(reading.drafts) if 4 * chosen <= len(reading.drafts) else ():
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        chooses = asks_to_choose(draft.question) or _ASKS_AT_END.search(draft.question)
+        chooses = asks_to_choose(draft.question) or draft.question.rstrip().endswith(("?", "？"))
         if draft.options and not (named or chooses):
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
