@@ -44,7 +44,6 @@ _LEADING = re.compile(
     r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})[\[(](\d{1,2})[\])](?= )"
     r"|(?<=\S )[(（](\d{1,2})[)）](?=[ \t]*(?:\n|$))"
 )
-"""Bare numbers that are points if most questions have them there."""
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
