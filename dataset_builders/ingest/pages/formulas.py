@@ -346,10 +346,9 @@ def _covers(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
     size = max(atom.size for atom in below)
     gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
-    plain = len(below) < 6
-    return (
-        free and snug and all(a.math or (plain and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
-    )
+    few = len(below) < 6
+    lettered = all(a.math or (few and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
+    return free and snug and lettered
 
 
 def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
