@@ -38,6 +38,8 @@ _FORMS = [
 _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
+_GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?!\w))){3,}[\s\d.．、)）]*")
+"""Behind the number of a row to tick."""
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
@@ -125,7 +127,6 @@ class _Series:
     candidates: list[_Candidate]
     run: list[_Candidate] = field(default_factory=list)
     value: float = 0.0
-    named: bool = False
     question: bool = False
     section: bool = False
 
@@ -154,10 +155,8 @@ def anchors(
     others = [each for each in series if each is not best]
     if not (run := _titles_that_ask(items, forms.get(_OF_TITLES, []), best.run)):
         alike = [head for each in others if each.kind[:3] == best.kind[:3] for head in each.candidates]
-        below = [head for each in others for head in each.candidates if head.place - 1 in sections]
-        run = _with_others(best.run, [*(head for head in alike if head.number == 1 or not head.level), *below])
-        tail = _behind(items, run, [each for each in others if each.named])
-        run = tail or (_completed(items, run, best.candidates) if strays else run)
+        run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
+        run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
     run = (_unnumbered(items, run, sections) if weak else []) or run
     return _with_runs(sorted([*run, *_of_own_form(items, run, sections)], key=lambda head: head.place))
@@ -217,7 +216,7 @@ def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], secti
     section = sum(map(bool, titles)) / many
     spread = (run[-1].place - run[0].place) / len(items) * many / (many - 1)
     value = total * min(1.0, spread) * (0.2 + sum(asks) / many) * (1 - 0.8 * section)
-    return _Series(series.kind, series.candidates, run, value, named, named or worth > 0.5, section > 0.5)
+    return _Series(series.kind, series.candidates, run, value, named or worth > 0.5, section > 0.5)
 
 
 def _pieces(items: Sequence[Item], run: _Heads) -> list[tuple[_Candidate, int]]:
@@ -257,20 +256,6 @@ def _is_below(inner: _Series, outer: _Series) -> bool:
             first.level == head.number and first.place > head.place for first, head in firsts
         )
     return len(firsts) > 1 and (outer.question or 4 * outer.value > inner.value)
-
-
-def _behind(items: Sequence[Item], run: list[_Candidate], others: Sequence[_Series]) -> list[_Candidate]:
-    """The run up to heads of another form that count from 1 behind it; numbers below each of these are parts."""
-    for each in others:
-        pieces = _pieces(items, each.run)
-        before = [head for head in run if head.place < each.run[0].place]
-        below = [[other.number for other in run if head.place <= other.place < end] for head, end in pieces]
-        parts = all(numbers[:1] in ([], [1]) for numbers in below)
-        asks = all(asks_something(items[head.place : end]) for head, end in pieces)
-        sure = all(head.number == at and head.weight >= _SURE for at, head in enumerate(each.run, 1))
-        if before and parts and asks and sure:
-            return [*before, *each.run]
-    return []
 
 
 def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_Candidate]:
@@ -414,7 +399,7 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
             continue
         *levels, last = re.findall(r"\d+|[A-Z]|[^\W\da-zA-Z]+", match["number"])
         number, level = _value(last), _value(levels[0]) if levels else 0
-        if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]):
+        if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]) or _GRID.fullmatch(text, match.end()):
             continue
         words = re.findall(r"[^\W\d_]+", match["word"].casefold())
         close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]
