@@ -357,12 +357,14 @@ def _answers_begin(stream: Stream) -> int:
     titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
     opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
     earlier = {re.sub(r"\W+", "", text) for _, text in heads}
+    asked = 0
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
         named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
         earlier.add(re.sub(r"\W+", "", item.text))
-        title = place > len(items) // 5 and named
+        asked += bool(_NUMBERED.match(item.text))
+        title = named and (place > len(items) // 5 or (asked >= _AGAIN and item.box.page > items[0].box.page))
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
