@@ -18,7 +18,7 @@ from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 MAX_CANDIDATES = 2500
@@ -165,7 +165,7 @@ def anchors(
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
     """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
 
-    Numbers in brackets are parts of one question, unless the title speaks of several.
+    Numbers in brackets, (1) or 1), are parts of one question, unless the title speaks of several.
     """
     places = [head.place for head in run]
     for title, end in pairwise([*sections, len(items)]):
@@ -174,7 +174,8 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) ->
         own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
         counted = [head.number for head in own] == [*range(1, len(own) + 1)]
-        parts = own and items[own[0].place].text[:1] in "(（" and not _is_of_several(items[title].text)
+        several = _is_of_several(items[title].text) or all_each(items[title].text)
+        parts = own and re.match(r"[(（]|\d+\s?[)）]", items[own[0].place].text) and not several
         if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
@@ -243,11 +244,8 @@ def _is_below(inner: _Series, outer: _Series) -> bool:
     if parts and len(inner.run) < max(_FEWEST_ROUND, _STRAY * len(outer.run) + 1):
         return True
     ends = [*(head.place for head in outer.run[1:]), inner.run[-1].place + 1]
-    firsts = [
-        (first, head)
-        for head, end in zip(outer.run, ends, strict=True)
-        if (first := next((each for each in inner.candidates if head.place <= each.place < end), None))
-    ]
+    below = ([c for c in inner.candidates if a.place <= c.place < b] for a, b in zip(outer.run, ends, strict=True))
+    firsts = [(own[0], head) for own, head in zip(below, outer.run, strict=True) if own]
     early = sum(head.place < outer.run[0].place for head in inner.run)
     if 2 * early > len(inner.run) or {first.number for first, _ in firsts} != {1}:
         return False
@@ -328,16 +326,13 @@ def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> l
     """
     _, chosen = _best_run(titles, (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
-    ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
-    below = [
-        [other.number for other in others if title.place < other.place < end]
-        for title, end in zip(chosen, ends, strict=False)
-    ]
+    pieces = _pieces(items, chosen)
+    below = [[other.number for other in others if title.place < other.place < end] for title, end in pieces]
     bare = sum(not numbers for numbers in below)
     if mixed := _behind_sections(items, chosen, below, others):
         return mixed
     several = any(_is_of_several(items[title.place].text) for title in chosen)
-    alone = [items[title.place : end] for title, end, own in zip(chosen, ends, below, strict=False) if not own]
+    alone = [items[title.place : end] for (title, end), own in zip(pieces, below, strict=True) if not own]
     own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(asks_something, alone)))
     asking = own and _ask(items, chosen) and not (named or several)
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or asking) else []

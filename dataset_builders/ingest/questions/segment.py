@@ -137,7 +137,7 @@ _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
 _ANSWERED, _MORE, _LEAST_TITLE = (
     both_scripts(
-        r"정답\s*[:：]?\s*[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
+        r"정답\s{0,4}[:：]?\s{0,4}[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
     ),
     5,
     3,
@@ -672,12 +672,13 @@ _FEWEST, _MOST = 3, 20
 
 def _share_tasks(body: Body) -> None:
     """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences."""
-    for section in body.sections:
-        own = [question for question in body.segments if question.section is section]
-        task = " ".join(item.text for item in section.items[1:])
-        if own and asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
+    for _, group in groupby(body.segments, key=lambda question: id(question.section)):
+        own = [*group]
+        below = own[0].section.items[1:]
+        task = " ".join(item.text for item in below)
+        if asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
             for question in own:
-                question.passage = question.passage or section.items[1:]
+                question.passage = question.passage or below
 
 
 def _asks_itself(question: Segment) -> bool:

@@ -270,10 +270,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
         return False
     height = line.box.bottom - line.box.top
     shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
-    if picture.box.left > line.box.left + height and shared > height / 2:
-        return True  # it is in the line, or goes on with it
-    right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
-    return right and line.box.top - height < picture.box.top <= line.box.top
+    goes_on = picture.box.bottom > line.box.bottom and line.box.top - height < picture.box.top <= line.box.top
+    return picture.box.left > line.box.left + height and (shared > height / 2 or goes_on)
 
 
 def _spaced(items: Sequence[Item]) -> None:
