@@ -69,8 +69,8 @@ _LEVEL = 0.012
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
-_RIGHT = 0.3
-"""Of the page's width from the left edge of its column: a number that begins there is a mark."""
+_RIGHT, _SHORT = 0.3, 12
+"""Of the page's width from the left edge of its column: a number that begins there is a mark, in a line so short."""
 _WRAPPED, _FULL = 0.3, 0.2
 """Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
@@ -155,6 +155,8 @@ def anchors(
     others = [each for each in series if each is not best]
     if not (run := _titles_that_ask(items, forms.get(_OF_TITLES, []), best.run)):
         alike = [head for each in others if each.kind[:3] == best.kind[:3] for head in each.candidates]
+        tops = {place for place, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page}
+        alike += [head for head in best.candidates if head.place in tops]
         run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
         run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
@@ -378,8 +380,8 @@ def _candidates(items: Sequence[Item], without: Collection[int]) -> dict[_Kind, 
         begins[key] = min(item.box.left, begins.get(key, 1.0))
     forms: dict[_Kind, list[_Candidate]] = {}
     for place, item in enumerate(items):
-        mark = item.box.left > begins[item.box.page, item.column] + _RIGHT and not _NAMED.match(item.text)
-        if not item.line or place in without or mark:
+        right = item.box.left > begins[item.box.page, item.column] + _RIGHT and not _NAMED.match(item.text)
+        if not item.line or place in without or (right and len(item.text) < _SHORT):
             continue
         for kind, candidate in _heads(item.line.text):
             announced = candidate.number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
