@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
-from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
@@ -19,9 +18,11 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
+from livek12.dataset_builders.ingest.questions.labels import label_lists
+from livek12.dataset_builders.ingest.questions.options import are_in_rows, figures_to_stem, split
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose, figures_to_stem, split
+from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -30,14 +31,6 @@ _SURE = 0.75
 _LONGEST_TEXT = 60_000
 _SHARES = 3
 """Questions that make labels of options usual."""
-SHOWN = both_scripts(
-    r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
-    r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
-    r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
-    r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
-    re.IGNORECASE,
-)
-"""Speaks of a figure that is printed with the question."""
 
 
 @dataclass
@@ -90,8 +83,11 @@ def draft_all(
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
-    """Labels of the options of most questions of a section that have any; "" if they differ."""
+    """Labels of the options of most questions of a section that have any; else of as long lists in rows, no parts."""
     labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
+    if not labels:
+        lists = (next(filter(are_in_rows, label_lists(draft.question)), None) for draft in drafts)
+        labels = Counter("".join(own.names) if own else "" for own in lists)
     usual, many = labels.most_common(1)[0] if labels else ("", 0)
     return usual if many >= _SHARES and 3 * many >= 2 * labels.total() else ""
 
@@ -219,8 +215,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "options", "two options read alike", 0.3)
     if len(draft.markdown) > _LONGEST_TEXT:
         draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)
-    if not draft.question.strip():
-        draft = with_doubt(draft, "text", "no text was found", 0.05)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
         how = "are pictures" if IMAGE_MARK in where else "stand in the picture only"
@@ -231,6 +225,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
-    if SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
-        draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
+    if readings := list(dict.fromkeys(pair for text in texts for pair in text.readings)):
+        rules, model = ("\n".join(own).strip() for own in zip(*readings, strict=True))
+        draft = with_doubt(draft, "parse", "the rules and the model read it differently", 0.2, (rules, model))
     return draft

@@ -43,11 +43,16 @@ DoubtKind = Literal[
 
 
 class Doubt(Record):
-    """Something to review, in words; those of least confidence (0 to 1, a rank) are shown first."""
+    """Something to review, in words; those of least confidence (0 to 1, a rank) are shown first.
+
+    Attributes:
+        readings: what the rules and a model read, where they differ.
+    """
 
     kind: DoubtKind
     text: str
     confidence: float = 0.5
+    readings: tuple[str, str] | None = None
 
 
 class Figure(Record):
@@ -63,12 +68,10 @@ class Draft(Record):
 
     Attributes:
         id: PAPER-qNUMBER or PAPER-ELECTIVE-qNUMBER, with a suffix for a repeated number.
-        section: printed title.
         elective: name of the elective part or form, in which numbers may come again; "" outside.
         boxes: one a column and page.
         figures: in the order of their marks.
         answer_from: "the paper", the name of the key's file, or "".
-        markdown: the text before it was parsed.
     """
 
     id: str
@@ -136,8 +139,6 @@ class IngestedPaper(Record):
     """One paper of a folder.
 
     Attributes:
-        paper_id: names its pages and questions; safe as a file name.
-        source: file name of the PDF.
         parsed_by: "rules", or the model that filled the template.
         errors: numbers, texts, printed counts and sums that are missing.
         unmatched: keys without a question, and missing numbers.

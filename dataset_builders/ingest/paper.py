@@ -7,40 +7,35 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.languages import HANGUL, IDEOGRAPHS, languages, letters_in
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile, PageAccount
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
+from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
-from livek12.dataset_builders.ingest.keys.solved import solved_entries
+from livek12.dataset_builders.ingest.keys.solved import aligned_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
+from livek12.dataset_builders.ingest.ownership import accounts, ids_of
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
+from livek12.dataset_builders.ingest.paper_language import language_in, unknown_language
+from livek12.dataset_builders.ingest.paper_reading import PaperReading
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
-from livek12.dataset_builders.ingest.questions.segment import (
-    MISSING,
-    TOP,
-    Body,
-    missing_numbers,
-    segment,
-)
-from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
+from livek12.dataset_builders.ingest.questions.segment import MISSING, TOP, Body, missing_numbers, segment
+from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
 from livek12.dataset_builders.ingest.sources import files_of, is_source
 from livek12.dataset_builders.ingest.templates import Template, load_template
 
@@ -48,58 +43,7 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.models.parser import Parser, UnreadQuestion
     from livek12.dataset_builders.ingest.models.vlm import Reader
 
-
-_LONGEST = 100
-"""Characters of a line that are shown."""
-_RUNNING_TEXT = re.compile(
-    rf"(?:[A-Za-z]{{2,}}[ ,]+){{3}}[A-Za-z]{{2,}}|[{IDEOGRAPHS}{HANGUL}][{IDEOGRAPHS}{HANGUL}，、 ]{{7,}}"
-)
-
-
-def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[PageAccount]:
-    """Accounts of the pages: each thing is counted once, in a question, a section, the key, or as left over.
-
-    Text behind the title of answers is of the key if an answer has it.
-    """
-    key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
-    answers, heads, owners = _ids(body.answers), _ids(stream.titles), body.owners
-    counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
-    left: dict[int, list[str]] = {page.number: [] for page in pages}
-    for item in (*stream.items, *stream.titles):
-        owner = owners.get(id(item))
-        if owner is not None and (id(item) not in answers or (key and _is_in(key, item))):
-            name = "key" if id(item) in answers else "questions" if owner >= 0 else "sections"
-            counts[item.box.page][name] += 1
-        elif id(item) not in heads or item.line is None:
-            left[item.box.page].append(_said(item))
-    for page in pages:
-        heads_and_feet = (text for text in stream.headings[page.number] if text.strip())
-        left[page.number] += [f"head or foot: {one_line(text, _LONGEST)}" for text in heads_and_feet]
-        left[page.number] += [f"drawn, and part of nothing: {_place(box)}" for box in page.loose]
-    return [PageAccount(page=number, left=left[number], **own) for number, own in counts.items()]
-
-
-def _is_in(key: str, item: Item) -> bool:
-    runs = _RUNNING_TEXT.findall(item.text)
-    return 2 * sum(squeezed(run) in key for run in runs) >= len(runs)
-
-
-def _ids(items: Iterable[Item]) -> set[int]:
-    return {id(item) for item in items}
-
-
-def _said(item: Item) -> str:
-    text = item.text or item.block.text
-    return one_line(text, _LONGEST) if text.strip() else f"a {item.block.kind} {_place(item.box)}"
-
-
-def _place(box: Box) -> str:
-    return f"at {box.left:.0%} from the left and {box.top:.0%} from the top"
-
-
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
-NO_ANSWER = "no answer was read"
-"""Begins the line of a paper whose key is there and says nothing."""
 _YEAR = both_scripts(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
@@ -125,13 +69,7 @@ class Options:
 
 @dataclass
 class IngestOutcome:
-    """The result of a call.
-
-    Attributes:
-        papers: of the folder now.
-        unchanged: ids of papers that were not done again.
-        failed: a line for each unusable PDF.
-    """
+    """The papers, the ids of those that were not done again, and a line for each unusable PDF."""
 
     papers: list[IngestedPaper] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
@@ -146,15 +84,7 @@ def ingest(
     parser: Parser | None = None,
     reader: Reader | None = None,
 ) -> IngestOutcome:
-    """Ingests papers into a folder.
-
-    Args:
-        pdfs: the papers.
-        out: the folder.
-        options: of the user.
-        step: called after each page.
-        parser: the model of `options.parser`.
-        reader: the model of `options.vlm`.
+    """Ingests papers into a folder; `step` is called after each page.
 
     Raises:
         UserError: a package is missing, or the folder, the template or the key cannot be used at all.
@@ -240,7 +170,7 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    language = options.language or _language(stream)
+    language = options.language or language_in(stream)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
@@ -248,7 +178,10 @@ def read_paper(
         raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
-    lost, more = parser.unread(pages, made.drafts, template) if parser else ([], [])
+    lost: list[UnreadQuestion] = []
+    more: list[str] = []
+    if parser:
+        made.drafts, lost, more = parser.unread(pages, made.drafts, template)
     taken: list[Draft] = []
     unread = [each.line for each in lost]
     if options.take_parsed:
@@ -257,7 +190,8 @@ def read_paper(
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
     keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
-    drafts, breaches = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
+    reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
+    drafts, breaches = checked(reading)
     printed_notes = (note for page in pages for note in page.notes)
     notes = list(dict.fromkeys(printed_notes))
     if parser:
@@ -291,12 +225,13 @@ def read_paper(
         keys=key.files,
         errors=[
             *key.unread,
-            *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
+            *(line for line in lines if MISSING.match(line) or line.startswith(matching.NO_ANSWER)),
+            *unread,
             *breaches,
         ],
         unmatched=[*missing, *lines],
         notes=notes,
-        account=accounts(pages, stream, body, [draft for draft in drafts if draft.answer_from == "the paper"]),
+        account=accounts(reading, [draft for draft in drafts if draft.answer_from == "the paper"]),
     )
     return paper, made.pictures
 
@@ -307,10 +242,7 @@ class AnswerKey:
 
     Attributes:
         problems: a line for each bad row.
-        name: of its files; "" without one.
-        sha256: of their bytes, one after the other.
         unread: a line for each PDF or page that cannot be read.
-        pages: of each PDF, by name.
         files: the PDFs.
     """
 
@@ -342,12 +274,13 @@ class AnswerKey:
         return key
 
     def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
-        """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
+        """Its entries, those of a PDF as they serve these questions best."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, paper or PaperWords(), pages, name):
-                entries = [entry for entry in entries if entry.source != name]
-                entries += [replace(entry, source=name) for entry in solved]
+            read = [entry for entry in entries if entry.source == name]
+            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, read)
+            entries = [entry for entry in entries if entry.source != name]
+            entries += [replace(entry, source=name) for entry in own]
         return entries
 
     def _entries_of_pdf(self, file: Path) -> list[Entry]:
@@ -374,23 +307,24 @@ def _with_keys(
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
+    answers = ids_of(body.answers)
+    own = {id(item): item.text for each in body.segments for item in each.items}
+    between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
+    between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
+    words = PaperWords(own.values(), between)
     if key.name:
-        answers = _ids(body.answers)
-        own = {id(item): item.text for each in body.segments for item in each.items}
-        between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
-        between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
-        words = PaperWords(own.values(), between)
         given = key.entries_for(keyed, words)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
-        entries = entries_of_items(body.answers, "the paper")
+        behind = replace(stream, items=body.answers)
+        entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
         if not entries:
-            lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
+            lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
-        matched, problems = matching.match(open_, entries, "the paper", headings)
+        matched, problems = matching.match(open_, entries, "the paper", headings, words)
         numbers = {draft.number for draft in answered.values()}
         lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
@@ -460,13 +394,6 @@ def _title(stream: Stream, body: Body) -> str:
     largest = max((line.size for line in lines), default=0.0)
     titles = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
     return one_line(_PAGE_AT_END.sub("", titles[0].replace(PICTURE, " ")), _LONGEST_TITLE) if titles else ""
-
-
-def _language(stream: Stream) -> Language:
-    text = "".join(item.text for item in stream.items)
-    letters = letters_in(text)
-    rows = (row for row in reversed(languages()) if letters[row.code] > max(2, len(text) // row.in_paper))
-    return next((row.code for row in rows), "en")
 
 
 def _digest(file: Path) -> str:

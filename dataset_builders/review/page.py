@@ -26,7 +26,7 @@ from livek12.core.serving import page_app, serve_page
 from livek12.core.statistics import cohen_kappa
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.review import pictures
@@ -202,7 +202,7 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "boxes": [asdict(box) for box in copy.boxes],
         "figures": [{**figure.model_dump(), "src": _figure_src(root, entry, figure)} for figure in copy.figures],
         "neighbours": [_place(board, other, by) for other in siblings if other != id],
-        "doubts_said": [doubt.model_dump() for doubt in entry.draft.doubts],
+        "doubts_said": [_doubt(doubt, rendering) for doubt in entry.draft.doubts],
         "problems": problems_of(copy),
         "answer_from": entry.draft.answer_from,
         "markdown": entry.draft.markdown,
@@ -214,6 +214,13 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "settled": settled.model_dump() if (settled := entry.settlement()) else None,
         "html": _rendered(root, entry, copy, rendering, _lead(board, entry, by)),
     }
+
+
+def _doubt(doubt: Doubt, rendering: Rendering) -> dict[str, Any]:
+    """A doubt, with both readings where its text has them not whole."""
+    readings = doubt.readings or ()
+    shown = readings if any(repr(text) not in doubt.text for text in readings) else ()
+    return {**doubt.model_dump(), "readings": [rendering.text(text, []) for text in shown]}
 
 
 def _lead(board: Board, entry: Entry, by: str) -> str:

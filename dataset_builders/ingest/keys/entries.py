@@ -10,6 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
@@ -37,7 +38,12 @@ from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.questions.texts import table
 
-NUMBER_CELL = both_scripts(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+NUMBER_CELL = both_scripts(
+    r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、)）])?"
+    r"\s*(?:[(（]\s*(?:[\d.]+\s*分|(?P<part>空\s*\d|[a-z]{1,4}|\d))\s*[)）])?",
+    re.IGNORECASE,
+)
+"""The number of a question, perhaps with the label of a part or blank, or its points."""
 _SPAN_CELL = both_scripts(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
@@ -65,7 +71,8 @@ class Entry:
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
         unsure: the reason why it may be another question's.
-        of: id of the question that it stands below; "" if only the number tells.
+        of: id of the question that it is aligned with; "" if only the number tells.
+        copied: the question itself stands above it.
         title: the question that it repeats, with its points.
         printed: all of its lines, of which some may be the question's.
     """
@@ -85,13 +92,14 @@ class Entry:
     unread: bool = False
     unsure: str = ""
     of: str = ""
+    copied: bool = False
     title: str = ""
     printed: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
 _PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
-_CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
+_CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE][1-9])\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
@@ -173,7 +181,9 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
             whole = False
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
     unread = UNREAD in prose or PICTURE in prose
-    scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
+    scheme: Scheme = []
+    with suppress(ValueError):  # a criterion without points
+        scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""
@@ -202,7 +212,7 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
         if not items[at].line:
             texts = [line.text for line in items[at].block.lines]
             apart = re.compile(r"\t") if "\t" in "".join(texts) else _APART
-            yield [[cell.strip() for cell in apart.split(text)] for text in texts], [items[at]]
+            yield [[cell.strip().replace("$\\sqrt$", "√") for cell in apart.split(text)] for text in texts], [items[at]]
             at += 1
             continue
         words = items[at].text.split()
@@ -275,8 +285,24 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -
             kinds["points"] = best + 1
         kinds |= {"number": begin, "answer": best}
         answered = [row for row in rows[1:] if NUMBER_CELL.fullmatch(row[begin]) and row[best]]
-        entries += [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
+        read = [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
+        labels = [NUMBER_CELL.sub(r"\g<part>", row[begin]) for row in answered]
+        for _, run in groupby(zip(read, labels, strict=True), key=lambda pair: (pair[0].number, bool(pair[1]))):
+            entries.append(_of_parts([*run]))
     return entries
+
+
+def _of_parts(rows: Sequence[tuple[Entry, str]]) -> Entry:
+    """The entry of the rows of one question: of its blanks, or of its labelled parts."""
+    first, label = rows[0]
+    if len(rows) < 2 or not label:
+        return first
+    worth = [entry.points for entry, _ in rows if entry.points is not None]
+    points = sum(worth) if len(worth) == len(rows) else None
+    if label.startswith("空"):
+        return replace(first, answer="; ".join(entry.answer for entry, _ in rows), points=points)
+    lines = [f"({part}) {entry.answer}" for entry, part in rows]
+    return replace(first, answer="", solution="\n".join(lines), points=points)
 
 
 _PRIOR = {"answer": 1.5, "points": -2.0, "solution": -2.0, "elective": -2.0, "number": -2.0}
@@ -329,14 +355,20 @@ def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Ent
 def _counts_up(cells: Sequence[str]) -> bool:
     numbers = [int(match[1]) for cell in cells if (match := NUMBER_CELL.fullmatch(cell))]
     fewest = _FEWEST - ("Q" in "".join(cells[:1]))
-    return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    each = [*dict.fromkeys(numbers)]
+    return len(numbers) == len(cells) and len(each) >= fewest and each == [*range(each[0], each[0] + len(each))]
+
+
+def is_label(answer: str) -> bool:
+    """Checks for the label of an option, or of several."""
+    return bool(_LABELS.fullmatch(answer.strip()))
 
 
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
     """Numbered answers of a span ("1-5", "ABCDD"); empty if the counts differ."""
     letters = answers.split()
     if len(letters) != last - first + 1:
-        letters = re.findall(r"[A-J①-⑩]", answers)
+        letters = re.findall(r"[A-J①-⑩√×✓✗]", answers)
     return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
@@ -367,9 +399,13 @@ _ENTRY = both_scripts(
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
-_SPAN = both_scripts(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_SPAN = both_scripts(
+    r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
+)
 _APART = re.compile(r"\s{3,}|\t")
-_AT_ONCE = both_scripts(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
+_AT_ONCE = both_scripts(
+    r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])|(?<=】)(?=解答\s)"
+)
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = both_scripts(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
@@ -726,6 +762,16 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
     anew = sum(a.number > b.number for a, b in pairwise(questions))
     more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
     chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
+    entries = of_list(items, chosen, where)
+    return (
+        [replace(entry, unsure=_TWICE) for entry in entries]
+        if anew and chosen and chosen[0] is questions[0]
+        else entries
+    )
+
+
+def of_list(items: Sequence[Item], chosen: Sequence[Anchor], where: str) -> list[Entry]:
+    """Entries that begin at `chosen` numbers."""
     parts = [[*own] for _, own in groupby(chosen, key=lambda anchor: anchor.number)]
     entries = []
     for own, later in zip(parts, [*parts[1:], None], strict=False):
@@ -745,7 +791,6 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         each = [marks(items[part.place].text)[:1] for part in parted]
         points = sum(mark.points for mark in chain(*each)) if worth and all(each) else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
-        unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
         entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
         entries.append(replace(entry, printed=text))

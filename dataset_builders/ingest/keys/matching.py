@@ -68,6 +68,8 @@ _SURE = 0.85
 READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
 _FORMS = ("홀수형", "짝수형")
+NO_ANSWER = "no answer was read"
+"""Begins the line of a paper whose key is there and says nothing."""
 _SHARED = "several questions have its number"
 _OF_OTHERS = "the keys have no more words of their questions than of others: they may be another paper's"
 
@@ -101,13 +103,23 @@ def match(
     shared = Counter(at for own in by_draft.values() for at in own)
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     foreign = words.are_of_others(texts)
+    owners = {at for own in by_draft.values() for at in own}
+    if _are_other_questions([entries[at] for at in owners], paper):
+        return list(drafts), [f"{NO_ANSWER} from {source}: it has other questions than the paper"]
+    bare = {at for at in owners if entries[at].copied and not (entries[at].answer or entries[at].solution)}
+    if unsolved := 2 * len(bare) > len(owners):
+        lines.append(
+            f"{NO_ANSWER} to {len(bare)} questions from {source}: they may stand there in pictures, or by hand"
+        )
     for draft in drafts:
         candidates = by_draft[draft.id]
         answers = {
             squeezed(own.answer).upper() or squeezed(own.solution or "") for own in map(entries.__getitem__, candidates)
         }
         name = f"{draft.elective} {draft.number}".strip()
-        if not candidates:
+        if unsolved and {*candidates} <= bare:
+            matched.append(draft)
+        elif not candidates:
             lines.append(f"question {name}: no key in {source}")
             matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
         elif len(answers) > 1:
@@ -118,16 +130,15 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            if not entry.of:
-                doubt = _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper)
-                doubt = _OF_OTHERS if foreign and entry.solution else doubt
+            if not entry.copied:
                 likely = words.likeliest(texts, draft.id)
-                doubt = doubt or (f"its key has the words of question {likely}" if likely else "")
-                entry = replace(entry, unsure=entry.unsure or doubt)
-                solution = (entry.solution or "").split("\n")
-                solution = solution if entry.answer else without_question(solution, draft.markdown)
-                solution = solution[: paper.end(solution, draft.markdown)]
-                entry = replace(entry, solution="\n".join(solution).strip() or None)
+                doubts = (
+                    entry.unsure,
+                    _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper),
+                    _OF_OTHERS if foreign and entry.solution else "",
+                    f"its key has the words of question {likely}" if likely else "",
+                )
+                entry = replace(_ended(entry, draft, paper), unsure=next(filter(None, doubts), ""))
             matched.append(_compared(keyed(draft, entry, entry.source or source), entry, paper))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
@@ -137,6 +148,20 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _are_other_questions(entries: Sequence[Entry], paper: PaperWords) -> bool:
+    """Checks for entries of which most begin with a question that is not the paper's."""
+    begins = [f"{entry.answer}\n{entry.solution or ''}"[:_QUESTION] for entry in entries if not entry.copied]
+    asking = [begin for begin in begins if re.search("[?？]", begin) and asks_for(begin)]
+    return 2 * sum(not any(map(paper.has, begin.split("\n"))) for begin in asking) > len(entries)
+
+
+def _ended(entry: Entry, draft: Draft, paper: PaperWords) -> Entry:
+    """An entry whose solution is neither the question nor what the paper prints behind it."""
+    solution = (entry.solution or "").split("\n")
+    solution = solution if entry.answer else without_question(solution, draft.markdown)
+    return replace(entry, solution="\n".join(solution[: paper.end(solution, draft.markdown)]).strip() or None)
 
 
 def _compared(draft: Draft, entry: Entry, paper: PaperWords) -> Draft:
@@ -173,12 +198,17 @@ def _candidates(
 
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
-    first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
+    first = _head(entry)
     of_table = entry.points is not None and not (entry.listed or entry.title)
     own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
     own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
+
+
+def _head(entry: Entry) -> str:
+    """The first line of an entry."""
+    return entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
 
 
 def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
@@ -229,6 +259,8 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
 
 
+_QUESTION = 300
+"""Characters at the beginning of an entry in which a question is another paper's."""
 _END, _LITTLE = 12, 24
 """Letters of a line's beginning or end by which it is found; tokens of heads and points, which are no answer."""
 _WORTH_FIRST = 12
@@ -388,9 +420,9 @@ def _misread(draft: Draft, entry: Entry) -> str:
     return ""
 
 
-def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
+def with_doubt(draft: Draft, kind: str, text: str, confidence: float, readings: tuple[str, str] | None = None) -> Draft:
     """The draft with one more doubt."""
-    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence})
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": readings})
     return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
 
 

@@ -17,10 +17,10 @@ from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST, keyed
+from livek12.dataset_builders.ingest.questions.options import begins_option
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.segment import Segment
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.ingest.questions.texts import begins_option
 
 _FEWEST: Final = 3
 """Questions that make a habit."""

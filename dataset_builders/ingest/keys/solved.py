@@ -10,37 +10,45 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
-from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
-from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, runs, tokens
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
+from livek12.dataset_builders.ingest.keys.words import (
+    COPIED,
+    TOKEN,
+    PaperWords,
+    QuestionWords,
+    plain,
+    tokens,
+    without_question,
+)
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
-from livek12.dataset_builders.ingest.questions.stream import Item, flatten
-from livek12.dataset_builders.ingest.questions.texts import begins_option, compose
+from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.options import begins_option, split
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+from livek12.dataset_builders.ingest.questions.texts import compose
 
 _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
-_HEAD, _FEWEST_RUNS = 40, 3
-"""Tokens of a question's beginning; how many runs of them at one distance are no chance."""
-_NUMBER: Final = both_scripts(
-    r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
-)
+_BETTER: Final = 1.2
+"""How many times as many questions an alignment serves, in place of what was read without the questions."""
+_FEWEST_RUNS = 3
+"""Questions that make a habit."""
+_REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
 _BEGIN, _LABEL = 20, 4
 """Letters of an option that are compared, and of the label before them."""
-_DRIFT: Final = 20
-"""Tokens that a copy has more or fewer before those that are compared."""
 _REMARK, _WORK = 2, 24
 """Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
@@ -49,7 +57,7 @@ _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
     r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
-    r"(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
+    r"(?:to (?:Question|Problem) )?(?:\d{1,2}(?=[.:：\s]))?[:：.]?\s*",
     re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
@@ -58,64 +66,137 @@ _SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".sp
 """Labels of parts: where one begins, only the next of the same series is another part."""
 
 
-def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Keys of a paper's questions; none if the pages of the key are no copy of it."""
-    stream = flatten(pages)
-    places = _locate([draft.markdown for draft in drafts], stream.items)
-    if len(places) <= max(1, _MOST * len(drafts)):
-        return []
-    starts = sorted(item for item, _ in places.values())
-    forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
-    entries: list[Entry] = []
-    used: set[int] = set()
-    chosen: dict[str, str] = {}
-    for index, (start, skip) in sorted(places.items()):
-        draft = drafts[index]
-        following = bisect_right(starts, start)
+def aligned_entries(
+    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, read: Sequence[Entry] = ()
+) -> list[Entry]:
+    """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers.
+
+    They are aligned with the questions, unless the entries `read` without these serve more of them.
+    """
+    places = align(drafts, stream.items)
+    starts = sorted(place.item for place in places.values())
+    copies: dict[int, Entry] = {}
+    spans: dict[int, list[Item]] = {}
+    for index, place in sorted(places.items()):
+        following = bisect_right(starts, place.item)
         end = starts[following] if following < len(starts) else len(stream.items)
-        own = stream.items[start:end]
-        printed = "\n".join(item.text for item in own)
+        own = stream.items[place.item : end]
         end = 1 + paper.end([item.text for item in own[1:]])
-        question = squeezed(draft.markdown)
+        question = squeezed(drafts[index].markdown)
         heads = (
             at for at, item in enumerate(own) if at and is_section(item.text) and squeezed(item.text) not in question
         )
-        own = own[: min([end, *heads])]
-        copy = compose(own, stream.columns, skip)
-        stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
-        if parts := _difference(draft.markdown, copy.text, stem):
-            answer, solution = parts
-            used.update(map(id, own if (answer or solution) and following < len(starts) else ()))
-            rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
-            filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-            drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
-            unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
-            number = int(draft.number) if draft.number.isdigit() else 0
-            by_ocr = any(item.block.origin == "ocr" for item in own)
-            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread, by_ocr=by_ocr)
-            entries.append(replace(entry, elective=draft.elective, of=draft.id, printed=printed))
-            chosen |= {draft.id: labels} if (labels := _chosen(draft, own)) else {}
-    if len(entries) <= max(1, _MOST * len(drafts)):
-        return []
-    answered = sum(bool(entry.answer or entry.solution) for entry in entries)
-    few = 2 * answered <= len(entries)
+        spans[index] = own[: min([end, *heads])]
+        if entry := _copied(drafts[index], spans[index], place, stream, drafts):
+            copies[index] = replace(entry, where=name)
+    if len(copies) > max(1, _MOST * len(drafts)):
+        return _of_copies(drafts, paper, stream, name, copies, spans)
+    listed = []
+    for index, own in spans.items():
+        entries = of_list(own, [Anchor(0, _number(drafts[index]), places[index].end)], name)[:1]
+        aligned = [replace(entry, of=drafts[index].id, elective=drafts[index].elective) for entry in entries]
+        copy = copies.get(index)
+        listed += [copy] if copy and (copy.answer or copy.solution) else aligned
+    words = QuestionWords({draft.id: draft.markdown for draft in drafts})
+    better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
+    return listed if better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words) else [*read]
+
+
+def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
+    """The number of words in a reading of a key that only their own questions have."""
+    total = 0
+    for entry in entries:
+        lines = f"{entry.answer}\n{entry.solution or ''}".split("\n")
+        own = [draft for draft in drafts if (entry.of or str(entry.number)) in (draft.id, draft.number)]
+        many = (words.own("\n".join(without_question(lines, draft.markdown)), draft.id) for draft in own)
+        total += max(many, default=0)
+    return total
+
+
+def _number(draft: Draft) -> int:
+    return int(draft.number) if draft.number.isdigit() else 0
+
+
+def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
+    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over.
+
+    An answer that only repeats its question serves none.
+    """
+    numbers = Counter(draft.number for draft in drafts)
+    options = {key: bool(draft.options) for draft in drafts for key in (draft.id, draft.number)}
+    questions = {squeezed(draft.markdown) for draft in drafts}
+    served: dict[str, list[float]] = {}
+    for entry in entries:
+        key = entry.of or str(entry.number)
+        label = is_label(entry.answer)
+        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) not in questions)
+        value = (1.0 if label == options.get(key, False) else 0.5) * answered * (0.5 if entry.unsure else 1.0)
+        served.setdefault(key, []).append(value)
+    best = (sum(sorted(own)[-numbers.get(key, 1) :]) for key, own in served.items() if key in options)
+    return sum(best) - 0.5 * sum(key not in options for key in served)
+
+
+def _copied(
+    draft: Draft, own: Sequence[Item], place: KeyPlace, stream: Stream, drafts: Sequence[Draft]
+) -> Entry | None:
+    """The entry of a copy of a question; None for no copy."""
+    forms = Counter(line for other in drafts for line in {*other.markdown.split("\n")})  # "Select one:"
+    copy = compose(own, stream.columns, place.end)
+    stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
+    parts = _difference(draft.markdown, copy.text, stem, bool(place.words))
+    if parts is None and place.words < SURE:
+        return None
+    answer, solution, unsure = (*parts, "") if parts else _below(draft, copy.text)
+    number = NUMBER.match(own[0].text)
+    answer = answer or (number["filled"] if number and number["filled"] else "")
+    rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
+    filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
+    drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
+    return Entry(
+        _number(draft),
+        answer,
+        solution=solution or None,
+        unread=drawn or (copy.unread and bool(_FORMULA.search(answer))),
+        by_ocr=any(item.block.origin == "ocr" for item in own),
+        elective=draft.elective,
+        of=draft.id,
+        copied=True,
+        unsure=unsure,
+        printed="\n".join(item.text for item in own),
+    )
+
+
+def _of_copies(
+    drafts: Sequence[Draft],
+    paper: PaperWords,
+    stream: Stream,
+    name: str,
+    copies: Mapping[int, Entry],
+    spans: Mapping[int, Sequence[Item]],
+) -> list[Entry]:
+    """Entries of copies, with the letters that a list beside them or the look of an option has."""
+    entries = [*copies.values()]
+    answered = [index for index, entry in copies.items() if entry.answer or entry.solution]
+    used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
+    few = 2 * len(answered) <= len(entries)
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
     listed = entries_of_items(others, name)  # before the copies, or behind the last
     numbers = {entry.number for entry in listed}
-    if few and len(numbers) > answered:
+    if few and _worth(listed, drafts) > _worth(entries, drafts):
         return listed
     choices = {draft.id for draft in drafts if draft.options}
     bare = [entry for entry in entries if entry.of in choices and not entry.answer]
     by_number = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
     of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*by_number}
-    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else chosen
-    if len(bare) >= _FEWEST_RUNS and 2 * sum(entry.of in letters for entry in bare) > len(bare):
+    looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
+    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else looks
+    if len(bare) >= _FEWEST_RUNS and 2 * sum(bool(letters.get(entry.of)) for entry in bare) > len(bare):
         return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
     return entries
 
 
 def _chosen(draft: Draft, items: Sequence[Item]) -> str:
-    """Labels of the options in a copy that are ticked, or set as fewer than half of them are."""
+    """Labels of the options in a copy that are ticked, set or signed as fewer than half of them are."""
     lines = [item for item in items[1:] if begins_option(item.text) or item.text.startswith(CHOICE)]
     looks, rest = {}, [(squeezed(item.text), item.line) for item in lines if item.line]
     for option in draft.options:
@@ -125,54 +206,29 @@ def _chosen(draft: Draft, items: Sequence[Item]) -> str:
         if at is not None:
             looks[option.label] = rest[at][1].look or rest[at][1].bold
             rest = rest[at + 1 :]
+    if len({*looks.values()}) < 2:
+        _, theirs = split("\n".join(item.text for item in items), draft.language, True)
+        texts = {option.label: squeezed(option.text) for option in theirs}
+        signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
+        looks = {label: sign for label, (_, own, sign) in signs.items() if own and len(sign) <= _REMARK}
     usual = max(looks.values(), key=[*looks.values()].count, default="")
     apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
     return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
 
 
-def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int, int]]:
-    """The item, and the place within it, where each text begins; equal texts are taken in order."""
-    words, owners = [], []
-    for place, item in enumerate(items):
-        for match in TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
-            words.append(plain(match[0]))
-            owners.append((place, match.start()))
-    places: dict[tuple[str, ...], list[int]] = {}
-    for at, run in enumerate(runs(words)):
-        places.setdefault(run, []).append(at)
-    begins: dict[int, tuple[int, int]] = {}
-    taken: set[int] = set()
-    last = (-1, 0)
-    for index, text in enumerate(texts):
-        own = runs(tokens(text)[:_HEAD])
-        hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
-        votes = Counter(begin for begin, _ in hits)
-        if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
-            continue
-        best = {begin for begin, many in votes.items() if many >= most - 1}
-        alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
-        starts = [start for hit in sorted(alike) if (start := _start(*hit, owners, items))[0] not in taken]
-        if starts:
-            begins[index] = last = next((start for start in starts if start > last), starts[0])
-            taken.add(last[0])
-    return begins
+def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
+    """Answer and solution in a copy that reads otherwise than its question: below their head, else the other lines."""
+    _, answer, solution = split_answered(copy)
+    if answer or solution:
+        return answer or "", solution or "", ""
+    return "", "\n".join(without_question(copy.split("\n"), draft.markdown)), _REWORDED
 
 
-def _start(begin: int, hit: int, owners: Sequence[tuple[int, int]], items: Sequence[Item]) -> tuple[int, int]:
-    """The item, and the place in it, of a question's first token; a copy that lacks some begins at its number."""
-    place, skip = owners[begin]
-    if owners[hit][0] > place and _NUMBER.match(items[owners[hit][0]].text):
-        place, skip = owners[hit]
-    line = items[place].line
-    number = _NUMBER.match(line.text) if line else None
-    return place, min(skip, number.end()) if number else 0
-
-
-def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | None:
+def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -> tuple[str, str] | None:
     """Answer and solution that a copy has beyond its question; None for no copy of the `stem`."""
     ours, theirs = list(TOKEN.finditer(question)), list(TOKEN.finditer(copy))
     words, others = ([plain(match[0]) for match in matches] for matches in (ours, theirs))
-    if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
+    if not (1 if worded else _FEWEST_TOKENS) <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
     needed = [word for word in tokens(stem or question) if word != BLANK]
@@ -197,7 +253,7 @@ def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | N
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
     worked = []
     for part, text in pieces:
-        if label := _BRACKETED.fullmatch(_NUMBER.sub("", text, count=1) or text):
+        if label := _BRACKETED.fullmatch(NUMBER.sub("", text, count=1) or text):
             own, answer, solution = "", str(label[1]), ""
         else:
             own, answer, solution = _answered(text)
@@ -236,7 +292,11 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
             begun = next((n for n, place in enumerate(own) if place in new), 0)  # the end of the question's own line
-            cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
+            cut = (
+                tokens[own[begun]].start()
+                if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
+                else line.start()
+            )
             text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             follows = False

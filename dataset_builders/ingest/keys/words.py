@@ -13,6 +13,7 @@ from livek12.dataset_builders.ingest.pages.formulas import BLANK
 TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
 _PRINT: Final = re.compile(r"[^\W\d_]|\d\s?[.．、:：)）]\s*\Z")
 _LABEL: Final = re.compile(r"\A\s*([^\W\d_]+\s?\d+)\s")
+_BRACKETS: Final = str.maketrans("（【〔[）】〕]", "(((())))")
 RUN: Final = 4
 """Tokens in a row that are no chance."""
 COPIED: Final = 0.7
@@ -20,8 +21,8 @@ COPIED: Final = 0.7
 
 
 def plain(token: str) -> str:
-    """A token, blanks of any length alike."""
-    return BLANK if token.startswith("__") else token
+    """A token, blanks of any length and brackets of any form alike."""
+    return BLANK if token.startswith("__") else token.translate(_BRACKETS)
 
 
 def tokens(text: str) -> list[str]:
@@ -91,6 +92,10 @@ class QuestionWords:
         others = sum(map(sum, map(dict.values, shares.values()))) - own
         return own * (len(self._own) - 1) <= others >= _FAR_MORE * len(self._own)
 
+    def own(self, text: str, id: str) -> int:
+        """The number of words of a text that only this question has."""
+        return len({*_WORD.findall(text.lower())} & self._own[id])
+
     def _shares(self, text: str) -> dict[str, int]:
         words = {*_WORD.findall(text.lower())}
         return {id: len(words & own) for id, own in self._own.items()}
@@ -101,8 +106,7 @@ _FAR_MORE: Final = 4
 
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:
-    """The lines behind those that repeat a question, if these are most of it."""
+    """The lines behind the first ones that repeat a question; all if there are no others."""
     repeated = PaperWords([question])
-    first = next((at for at, line in enumerate(lines) if not repeated.has(line)), len(lines))
-    many = sum(len(tokens(line)) for line in lines[:first])
-    return [*lines[first if many >= COPIED * len(tokens(question)) else 0 :]]
+    first = next((at for at, line in enumerate(lines) if line.strip() and not repeated.has(line)), 0)
+    return [*lines[first:]]

@@ -7,8 +7,7 @@ JSON of the template's schema, bounded in size. (LiveK12Bench, "LLM-based Parsin
 
 from __future__ import annotations
 
-import re
-import unicodedata
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from livek12.core.replies import Json, Unreadable, object_schema, parse_object
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.models.model import Model
+from livek12.dataset_builders.ingest.models.model import Model, bare
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.questions.points import split_points
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.engines.asking import model_spec
 
@@ -34,6 +34,8 @@ _ENOUGH: Final = 24
 """Letters of a question's beginning that tell it from others."""
 _NEAR: Final = 4
 """Signs between a number and its question."""
+_SAME: Final = 0.9
+"""Share of the letters of two readings of a question that are the same."""
 _PAGE_TASK: Final = "ingest-page"
 
 
@@ -48,7 +50,7 @@ class UnreadQuestion:
 
 def written(question: UnreadQuestion, id: str, language: Language, subject: str, template: Template) -> Draft | None:
     """The draft of a question that only a model reads; None if its number, text and options do not stand there so."""
-    reply, page = question.reply, _bare(_text(question.page))
+    reply, page = question.reply, bare(_text(question.page))
     rows = [row for row in reply.get("options") or [] if isinstance(row, dict)]
     options = [Option(label=str(row.get("label")).strip(" .()"), text=str(row.get("text")).strip()) for row in rows]
     printed = "\n".join([reply["question"].strip(), *(f"{option.label} {option.text}" for option in options)])
@@ -60,8 +62,8 @@ def written(question: UnreadQuestion, id: str, language: Language, subject: str,
     absent = []
     texts = {"points": _number(reply.get("points")), "answer": reply.get("answer"), "solution": reply.get("solution")}
     for name, text in texts.items():
-        if isinstance(text, str) and _bare(text):
-            if _bare(text) in page:
+        if isinstance(text, str) and bare(text):
+            if bare(text) in page:
                 fields[name] = {"points": reply["points"], "answer": [text.strip()]}.get(name, text.strip())
             else:
                 absent.append(f"{name}: the model wrote {one_line(text, 60)!r}, which is not on the page")
@@ -73,7 +75,7 @@ def written(question: UnreadQuestion, id: str, language: Language, subject: str,
         question_type=kind,
         question=reply["question"].strip(),
         options=options,
-        boxes=_boxes(question.page, _bare(f"{reply['number']}{printed}")),
+        boxes=_boxes(question.page, bare(f"{reply['number']}{printed}")),
         page_numbers=[question.page.number],
         answer_from="the paper" if "answer" in fields else "",
         markdown=printed,
@@ -86,12 +88,12 @@ def written(question: UnreadQuestion, id: str, language: Language, subject: str,
 
 def _in_order(page: str, reply: dict[str, Any], pieces: Sequence[str]) -> bool:
     """Tests that a number is followed by its question, and this by its options' labels and texts."""
-    number, question = _bare(reply["number"]), _bare(reply["question"])
+    number, question = bare(reply["number"]), bare(reply["question"])
     at = page.find(question)
     if at < 0 or number not in page[max(0, at - len(number) - _NEAR) : at]:
         return False
     at += len(question)
-    for piece in map(_bare, pieces):
+    for piece in map(bare, pieces):
         at = page.find(piece, at) + len(piece)
         if not piece or at < len(piece):
             return False
@@ -103,7 +105,7 @@ def _boxes(page: PageBlocks, text: str) -> list[Box]:
     columns: dict[int, Box] = {}
     for block in page.blocks:
         for line in block.lines:
-            if (bare := _bare(line.text)) and (bare in text):
+            if (printed := bare(line.text)) and printed in text:
                 columns[block.column] = columns.get(block.column, line.box).joined(line.box)
     return list(columns.values())
 
@@ -164,8 +166,11 @@ class Parser(Model):
 
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
-    ) -> tuple[list[UnreadQuestion], list[str]]:
-        """Questions that a model reads on the pages and the rules do not, and lines on the replies as a whole."""
+    ) -> tuple[list[Draft], list[UnreadQuestion], list[str]]:
+        """The drafts with a doubt where the model reads their page otherwise, questions that only it reads, and notes.
+
+        A question of the model is the draft's that has its beginning, else that of its number on the page.
+        """
         by_number = {page.number: page for page in pages}
         texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
         form = object_schema(questions={"type": "array", "items": template.json_form()})
@@ -177,29 +182,56 @@ class Parser(Model):
         ]
         lost: list[UnreadQuestion] = []
         notes: list[str] = []
-        read = invented = 0
-        drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
+        read = 0
+        drafted = {draft.id: bare(f"{draft.number}{draft.markdown}") for draft in drafts}
+        theirs: dict[str, str | None] = {}  # how the model reads a draft; None if as the rules do
         for reply in self._asker.replies(requests, lambda key, text: _questions(text), whole=True):
             number = int(reply.key.question_id.removeprefix("page "))
             if reply.value is None:
                 notes.append(f"{self.name}, page {number}: {reply.problem}")
                 continue
-            page = _bare(texts[number])
+            page, own = bare(texts[number]), [draft for draft in drafts if number in draft.page_numbers]
             for row in reply.value:
                 read += 1
-                named, question = row["number"], row["question"]
-                begun = _bare(question)
-                if not begun or _bare(named) not in page or begun not in page:
-                    invented += 1
-                elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
-                    text = f"question {one_line(named, 20)}, page {number}: {self.name} reads it, the rules do not"
-                    lost.append(UnreadQuestion(by_number[number], row, f"{text}: {one_line(question, 80)}"))
-        summary = (
-            f"{self.name} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
-        )
-        if invented:
-            summary += f", and {invented} do not stand on their page as it says"
-        return sorted(lost, key=lambda each: (each.page.number, each.line)), [summary, *sorted(notes)]
+                begun, stands, named = bare(row["question"]), _stands(row, page), bare(row["number"].strip(" .()"))
+                alike = {draft.id: draft for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]}
+                same = [draft.id for draft in own if bare(draft.number) == named]
+                others = [] if {*same} & {*alike} or not named.isdecimal() else list(alike)
+                if alike and stands and not others:
+                    theirs.update(dict.fromkeys(alike))
+                elif matches := others or ([] if stands else same):
+                    theirs.setdefault(matches[0], f"{row['number']} {row['question']}")
+                else:
+                    lost.append(_lost(by_number[number], row, stands, self.name))
+            if len(texts[number]) < MAX_PAGE_TEXT:
+                for draft in own:
+                    if draft.page_numbers[0] == number:
+                        theirs.setdefault(draft.id, "")
+        checked = [_reread(draft, theirs.get(draft.id), self.name) for draft in drafts]
+        lost.sort(key=lambda each: (each.page.number, each.line))
+        summary = f"{self.name} read {read} questions on {len(requests)} pages"
+        summary += f"; {len(lost)} of them are in none of the rules', and it reads {{}} of the rules' otherwise"
+        differing = sum(text is not None for text in theirs.values())
+        return checked, lost, [summary.format(differing), *sorted(notes)]
+
+
+def _stands(row: dict[str, Any], page: str) -> bool:
+    """Tests that a question's number and words stand on the page."""
+    return bool(bare(row["question"])) and bare(row["number"]) in page and bare(row["question"]) in page
+
+
+def _lost(page: PageBlocks, row: dict[str, Any], stands: bool, name: str) -> UnreadQuestion:
+    where = f"question {one_line(row['number'], 20)}, page {page.number}: {name} reads it, the rules do not"
+    text = f"{where}{'' if stands else ', and it is not on the page so'}: {one_line(row['question'], 80)}"
+    return UnreadQuestion(page, row, text)
+
+
+def _reread(draft: Draft, theirs: str | None, name: str) -> Draft:
+    """A draft with a doubt if a model reads other words on its page, or no such question ("")."""
+    if theirs is None:
+        return draft
+    text = f"{name} reads {'other words, or another number, there' if theirs else 'no such question there'}"
+    return with_doubt(draft, "parse", text, 0.3, (draft.question, theirs[:MAX_TEXT]))
 
 
 def instructions(template: Template, file: str = "parse.txt") -> str:
@@ -217,62 +249,53 @@ def _request(task: str, name: str, system: str, text: str, tokens: int, form: Js
 
 
 def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
-    page = _bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
-    lines = [
-        _differs("number", draft.number, parsed.get("number"), page),
-        _differs("points", _number(draft.points) or "", _number(parsed.get("points")), page),
-        _types(draft, parsed.get("question_type")),
-        _question(parsed.get("question"), page),
-        _differs("answer", " ".join(draft.answer), parsed.get("answer"), page),
-        *_options(draft, parsed.get("options"), page),
-    ]
-    for line in lines:
-        if line:
-            draft = with_doubt(draft, "parse", line, 0.4)
+    page = bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
+    for field, ours in _readings(draft, page).items():
+        theirs = _said(field, parsed.get(field))
+        if theirs is None or _agree(field, ours, theirs):
+            continue
+        absent = ", which is not on the page" if field != "question_type" and not _is_on(page, theirs) else ""
+        line = f"{field}: the rules read {one_line(ours, 60)!r}, the model {one_line(theirs, 60)!r}{absent}"
+        draft = with_doubt(draft, "parse", line, 0.4, (ours, theirs))
     return draft
 
 
-def _differs(what: str, ours: str, theirs: object, page: str) -> str:
-    if not isinstance(theirs, str) or not theirs.strip() or _bare(theirs) == _bare(ours):
-        return ""
-    shown = one_line(theirs, 60)
-    if _bare(theirs) not in page:
-        return f"{what}: the model wrote {shown!r}, which is not on the page"
-    return f"{what}: the rules read {ours!r}, the model {shown!r}"
+def _readings(draft: Draft, page: str) -> dict[str, str]:
+    """The fields of a draft as text, by their names in a reply; of its question what the model was given."""
+    lines = draft.question.split("\n")
+    return {
+        "number": draft.number,
+        "points": _number(draft.points) or "",
+        "question_type": draft.question_type,
+        "question": "\n".join(line for line in lines if len(lines) == 1 or bare(line) in page),
+        "options": "\n".join(f"{option.label}. {option.text}" for option in draft.options),
+        "answer": " ".join(draft.answer),
+    }
 
 
-def _question(theirs: object, page: str) -> str:
-    """Accepts a text with nine in ten of its letters on the page: formulas are spelt anew."""
-    if not isinstance(theirs, str) or not (bare := _bare(theirs[:MAX_TEXT])) or bare in page:
-        return ""
-    there = sum((Counter(bare) & Counter(page)).values())
-    if there >= 0.9 * len(bare):
-        return ""
-    return f"question: the model wrote {one_line(theirs, 60)!r}, much of which is not on the page"
+def _said(field: str, value: Any) -> str | None:
+    """A field of a reply as text; None if it says nothing of it."""
+    if field == "options" and isinstance(value, list) and all(isinstance(option, dict) for option in value):
+        rows = [(str(option.get("label", "")).strip(" .()"), option.get("text", "")) for option in value]
+        return "\n".join(f"{label}. {text}" for label, text in rows)[:MAX_TEXT]
+    if value is None or (value in ("", [], {}) and field in ("points", "answer")):
+        return None
+    text = value if isinstance(value, str) else _number(value) or json.dumps(value, ensure_ascii=False)
+    return split_points(text[:MAX_TEXT])[0] if field == "question" else text[:MAX_TEXT]
 
 
-def _types(draft: Draft, theirs: object) -> str:
-    if not isinstance(theirs, str) or theirs == draft.question_type:
-        return ""
-    return f"type: the rules read {draft.question_type}, the model {one_line(theirs, 40)}"
+def _agree(field: str, ours: str, theirs: str) -> bool:
+    """Compares two readings; of questions nine in ten letters are enough, as formulas are spelt anew."""
+    first, second = bare(ours), bare(theirs)
+    if first == second or field != "question":
+        return first == second
+    same = sum((Counter(first) & Counter(second)).values())
+    return same >= _SAME * max(len(first), len(second))
 
 
-def _options(draft: Draft, theirs: object, page: str) -> list[str]:
-    if not isinstance(theirs, list):
-        return []
-    read = {str(o.get("label", "")).strip(" .()"): str(o.get("text", "")) for o in theirs[:10] if isinstance(o, dict)}
-    ours = {option.label: option.text for option in draft.options}
-    if read.keys() != ours.keys():
-        return [
-            f"options: the rules read {', '.join(ours) or 'none'}, the model {one_line(', '.join(read), 60) or 'none'}"
-        ]
-    return [line for label in ours if (line := _differs(f"option {label}", ours[label], read[label], page))]
+def _is_on(page: str, text: str) -> bool:
+    return all(bare(line) in page for line in text.split("\n"))
 
 
 def _number(value: object) -> str | None:
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _bare(text: str) -> str:
-    """A text for comparison: compatible letters, no spaces, dollars and braces."""
-    return re.sub(r"[\s${}\\]+", "", unicodedata.normalize("NFKC", text)).lower()

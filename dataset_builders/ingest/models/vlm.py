@@ -3,7 +3,8 @@
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
 page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
 documented form. A reply in another form is asked for again; after three times the region is left unread, with its
-picture and a note. A page without a layout ends the paper. Ink outside all regions is reported.
+picture and a note. A page without a layout ends the paper. Ink outside all regions is reported. The rules read each
+page too: where they read otherwise the lines have both readings, and lines that are in no region are kept.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from livek12.core.replies import Unreadable, glimpse
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.models.mineru import table_rows
-from livek12.dataset_builders.ingest.models.model import Model
+from livek12.dataset_builders.ingest.models.model import Model, read_alike
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.dataset_builders.ingest.questions.headings import BOTTOM, TOP
 from livek12.engines.asking import model_spec
 
 Element = Literal["text", "table", "formula"]
@@ -168,6 +170,8 @@ def _region(record: re.Match[str], page: int) -> PageRegion | None:
     kind = _KINDS[name]
     if kind is None or left == right or top == bottom:
         return None
+    if kind in ("header", "footer") and bottom > TOP and top < BOTTOM:
+        kind = "text"  # whatever the model says: heads and feet are at the edges
     return PageRegion(kind, Box(page=page, left=left, top=top, right=right, bottom=bottom), _DEGREES[record[6]])
 
 
@@ -273,7 +277,7 @@ class Reader(Model):
         Raises:
             UserError: the paper cannot be read, or the model gives no layout of a page.
         """
-        for page in worker.pages(path, language, "image" if self.form.layout else "auto", numbers):
+        for page in worker.pages(path, language, "auto", numbers):
             picture = Pictures.open(io.BytesIO(page.image)).convert("RGB")
             if self.form.layout:
                 regions = self._layout(path, page.number, picture)
@@ -283,7 +287,7 @@ class Reader(Model):
                 regions = [PageRegion(block.kind, _with_white(block.box)) for block in blocks]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
-            yield replace(page, blocks=read, notes=[*page.notes, *notes])
+            yield replace(page, blocks=_compared(read, page.blocks), notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
@@ -349,6 +353,49 @@ def _block(block: Block, element: Element | None, reply: str | None, crop: bytes
         Line(text=text, box=line.box, size=line.size, bold=line.bold) for text, line in zip(texts, before, strict=True)
     ]
     return replace(block, lines=lines, picture=None if element == "text" else crop, origin="vlm", confidence=1.0)
+
+
+def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
+    """The model's blocks with the rules' reading where it differs, and the rules' lines that are in none of them.
+
+    A figure of the model has the labels of the rules' figures alone.
+    """
+    own: dict[int, list[Line]] = {}
+    made = list(blocks)
+    for block in rules:
+        for line in block.lines:
+            x, y = (line.box.left + line.box.right) / 2, (line.box.top + line.box.bottom) / 2
+            around = [
+                (each.box.area, place)
+                for place, each in enumerate(blocks)
+                if each.box.left <= x <= each.box.right
+                and each.box.top <= y <= each.box.bottom
+                and (each.kind != "figure" or block.kind == "figure")
+            ]
+            if around:
+                own.setdefault(min(around)[1], []).append(line)
+            elif line.text.strip():
+                alone = replace(line, readings=(line.text, ""))
+                below = (place for place, each in enumerate(made) if each.box.top > y and each.column == block.column)
+                made.insert(next(below, len(made)), replace(block, box=line.box, lines=[alone], picture=None))
+    ids = {id(block): place for place, block in enumerate(blocks)}
+    return [_doubted(block, own.get(ids[id(block)], [])) if id(block) in ids else block for block in made]
+
+
+def _doubted(block: Block, rules: Sequence[Line]) -> Block:
+    """A block whose lines have the rules' reading where it differs; a figure has the rules' lines as its labels."""
+    if block.kind == "figure":
+        return replace(block, lines=list(rules))
+    if len(rules) == len(block.lines):
+        pairs = [(ours.text, line.text) for ours, line in zip(rules, block.lines, strict=True)]
+    else:
+        whole = "\n".join(line.text for line in rules), block.text
+        pairs = [whole] * len(block.lines)
+    read = [
+        line if read_alike(*pair) else replace(line, readings=pair)
+        for line, pair in zip(block.lines, pairs, strict=True)
+    ]
+    return replace(block, lines=read)
 
 
 def _pixels(picture: Picture, box: Box) -> tuple[int, int, int, int]:

@@ -92,6 +92,7 @@ class Line:
         other: words that another reading of it does not have.
         look: colour of its letters, "boxed" in a frame that hugs it, or `TICKED`; "" for all others.
         lined: its underlined parts, as they stand in its text.
+        readings: what the rules and a model read at its place, where they differ.
     """
 
     text: str
@@ -106,6 +107,7 @@ class Line:
     other: str = ""
     look: str = ""
     lined: tuple[str, ...] = ()
+    readings: tuple[str, str] | None = None
 
     __pydantic_config__ = _STRICT
 

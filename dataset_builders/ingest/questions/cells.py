@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block
 from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
 from livek12.dataset_builders.ingest.questions.stream import Item
 
@@ -43,6 +43,16 @@ def _are_cells(own: Sequence[Item], others: Sequence[Item]) -> bool:
         )
         for item, label in labels
     )
+
+
+def in_cells(block: Block) -> list[str]:
+    """The cells of a table in the order of their labels, if each has the one of a list."""
+    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
+    labels = [label for cell in cells if (label := first_label(cell))]
+    ranks = [label.rank for label in labels]
+    alike = len({label.style for label in labels}) == 1 and sorted(ranks) == list(range(len(cells)))
+    whole = alike and len(cells) >= _FEWEST and block.kind == "table" and PICTURE not in "".join(cells)
+    return [cell for _, cell in sorted(zip(ranks, cells, strict=True))] if whole else []
 
 
 def in_label_order(items: Sequence[Item]) -> list[Item]:

@@ -6,11 +6,13 @@ Contract: gives a kind of `question_types` and its confidence; the key may decid
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from livek12.core.languages import language_of
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, chinese_names, kind_of, settle
 from livek12.core.records import Language
 from livek12.core.scripts import both_scripts, simplified
+from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -48,8 +50,9 @@ _NAMES = both_scripts(
     r"(?:对错|正误|是非)?(?=\s*(?:[第(（：:\n]|$))",
     re.IGNORECASE,
 )
-_LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
+_RULE = 2
+"""Words of the exam that make a rule of a line."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = both_scripts(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -89,12 +92,27 @@ _IN_WORDS = both_scripts(r"(?:简答|综合|问答|论述|名词解释)题|서�
 _WORKS_OUT = both_scripts(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
+VERBS = (
+    "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|justify|identify"
+    "|discuss|compute|derive|list|define|implement|design|compare|construct|convert|express|give|how|why"
+)
+"""Begin a demand, hardly ever an option."""
+_MORE_VERBS = (
+    "what|which|who|whom|whose|when|where|name|complete|suggest|outline|simplify|factori[sz]e|factor|expand|differentiate"
+    "|integrate|fill|match|label|plot|illustrate|propose|analy[sz]e|summari[sz]e|translate|consider|verify|check|deduce"
+    "|predict|indicate|specify|answer|choose|select|mark|circle|tick|rewrite|correct|use|work out|trace|obtain|classify"
+    "|distinguish|contrast|comment|assess|formulate|represent|arrange|count|modify|fix|add|print|read|examine"
+)
 _DEMANDS = both_scripts(
-    r"(?:시오|세요|십시오|[하해쓰써내]라|보라)(?=\W|$)|[试请画写举填]|给出|实现|编[写程]|设计|什么|如何|为何|是否|哪|解释|比较|要求|完成"
-    r"|\b(?:answer|show|solve|simplify|compute|construct|design|predict|indicate|label|identify|name|fill|match|convert"
-    r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
+    r"(?:^|[.?!:;,)\]]\s|\n[ \t]*|\b(?:please|then|and|to|or|hence|also|now|briefly)\s)"
+    rf"(?:[(\[]?\w{{1,3}}[.)\]]\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
+    r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
+    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证"
+    r"|(?:시오|세요|[가까라은는])\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
+    r"|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
     re.IGNORECASE,
 )
+"""A question mark, a room for an answer, or a verb of asking where a demand has one: in English, at its beginning."""
 _PART = re.compile(r"(?<![\w\\}])[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
 _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 
@@ -118,15 +136,7 @@ def says_choice(section: str) -> bool | None:
 def type_of(
     text: str, has_options: bool, section: str, language: Language, template: Template
 ) -> tuple[str, str | None, float]:
-    """Kind, printed name (or None), and confidence of the kind.
-
-    Args:
-        text: without options.
-        has_options: options were found.
-        section: title and instructions.
-        language: of the question.
-        template: may have names of types of its own.
-    """
+    """Kind, printed name (or None), and confidence of the kind, by the text and the section's instructions."""
     raw = section_type(section)
     if raw is None and (own := template.type_in(section)) and (has_options or own[1].kind not in CHOICE_TYPES):
         return own[1].kind, own[0], 1.0
@@ -153,14 +163,24 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 1.0
-    evidence = raw or asks(f"{section}\n{text}") or _LEFT_OPEN.search(text) or _PART.search(text)
+    evidence = raw or demands(text) or demanding(section.split("\n"))
     short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section))
     return "short_answer" if short else FREE, raw, 0.8 if evidence else 0.4
 
 
 def asks(text: str) -> bool:
-    """Checks for words or signs that ask for something."""
-    return any(words.search(text) for words in (_PROVES, _ASKS, _WRITES, _WORKS_OUT, _DEMANDS))
+    """Checks for a demand, or for a verb of one wherever it is."""
+    return demands(text) or any(words.search(text) for words in (_PROVES, _ASKS, _WRITES))
+
+
+def demands(text: str) -> bool:
+    """Checks for a question mark, a room for an answer, or a verb of asking where a demand has one."""
+    return bool(_DEMANDS.search(_CODE.sub("", text)) or "__" in text)
+
+
+def demanding(lines: Iterable[str]) -> list[str]:
+    """Lines of a title and its instructions that demand something, and do not speak of the exam."""
+    return [line for line in lines if demands(line) and len(INSTRUCTS.findall(line)) < _RULE]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

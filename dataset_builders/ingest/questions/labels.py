@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from livek12.core.scripts import both_scripts
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import mask_formulas, plain_width
@@ -31,6 +32,11 @@ GAP = re.compile(r"\s{3,}|\t")
 """Between the cells of a line."""
 _FEWEST = 3
 """Labels of a list."""
+OPPOSITE = both_scripts(
+    r"\W*(?:true|false|yes|no|right|wrong|(?:in)?correct|[TFOX]|对|错|正确|错误|是|否|√|×|○|예|아니오|참|거짓)\W*",
+    re.IGNORECASE,
+)
+"""The text of a label of two: a) True b) False."""
 _SOFT = "dotted2"
 """The style of "b.", which ends sentences too."""
 
@@ -80,6 +86,11 @@ class LabelList:
         return self.labels[0].apart
 
     @property
+    def is_pair(self) -> bool:
+        """True for (a) True (b) False."""
+        return len(self.labels) < _FEWEST
+
+    @property
     def is_capital(self) -> bool:
         """True for A and ①."""
         return self.style[-1] in "01"
@@ -124,7 +135,15 @@ def labels_of(text: str, kinds: str = _USUAL) -> list[ListLabel]:
 
 def _counts_on(row: Sequence[ListLabel]) -> bool:
     """Checks for labels of a line each once and in order: "as in b." ends a sentence."""
-    return len(row) >= _FEWEST and all(after.rank == before.rank + 1 for before, after in pairwise(row))
+    several = len(row) >= _FEWEST or (len(row) > 1 and row[0].apart)
+    return several and all(after.rank == before.rank + 1 for before, after in pairwise(row))
+
+
+def is_row(text: str) -> bool:
+    """Checks for a line of labels alone and their texts: a.8 b.9 c.10."""
+    labels = labels_of(text)
+    ranks = [label.rank for label in labels]
+    return len(labels) >= _FEWEST and not text[: labels[0].start].strip() and ranks == list(range(len(ranks)))
 
 
 def label_lists(text: str) -> list[LabelList]:
@@ -139,11 +158,22 @@ def label_lists(text: str) -> list[LabelList]:
         for label in labels[firsts[-1][1] :] if firsts else ():
             if label.apart or label.rank >= len(run):  # else "both (c) and (d)" names labels
                 run.append(label)
-        if len(run) >= _FEWEST and [label.rank for label in run] == list(range(len(run))):
+        if len(run) > 1 and [label.rank for label in run] == list(range(len(run))):
             ends = [*(label.start for label in run[1:]), len(text)]
-            texts = (text[label.end : end].strip() for label, end in zip(run, ends, strict=True))
-            lists.append(LabelList(tuple(run), tuple(texts)))
+            texts = tuple(text[label.end : end].strip() for label, end in zip(run, ends, strict=True))
+            if len(run) >= _FEWEST or (all(map(OPPOSITE.fullmatch, texts)) and len({*texts}) > 1):
+                lists.append(LabelList(tuple(run), texts))
     return lists
+
+
+def are_several(text: str) -> bool:
+    """Checks for several lists of capital letters or circles of one style, or of a to d: those of several questions."""
+    ranks: dict[str, str] = {}
+    for label in labels_of(text):
+        if label.rank or label.apart:  # else an option that names statements, A. ①②③
+            ranks[label.style] = ranks.get(label.style, "") + f"{label.rank}"
+    least = {"0": "012", "1": "012", "2": "0123"}
+    return any(own.count(least.get(style[-1], "-")) > 1 for style, own in ranks.items())
 
 
 def first_label(text: str) -> ListLabel | None:

@@ -31,9 +31,10 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import first_label, label_lists
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.options import CHOOSES
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.ingest.questions.texts import CHOOSES, wraps
+from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
 _BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")

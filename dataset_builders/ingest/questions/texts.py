@@ -1,4 +1,4 @@
-"""Texts of questions from lines, tables and pictures; and their options.
+"""Texts of questions from lines, tables and pictures.
 
 Contract: wrapped lines are joined, others begin a line; a picture is an image mark, never within a paragraph; a table
 is a pipe table. Only spaces and marks are added; empty pictures and numbers of answer blanks alone are left out.
@@ -15,212 +15,16 @@ from functools import reduce
 from itertools import pairwise
 from statistics import median
 
-from livek12.core.languages import language_of
-from livek12.core.records import IMAGE_MARK, Language, Option
+from livek12.core.records import IMAGE_MARK
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
-from livek12.dataset_builders.ingest.questions.cells import in_label_order
+from livek12.dataset_builders.ingest.questions.cells import in_cells, in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
-from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
+from livek12.dataset_builders.ingest.questions.labels import is_row
+from livek12.dataset_builders.ingest.questions.options import bare_labels, begins_option
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.reading.options import plain_label
-from livek12.dataset_builders.reading.text import plain_width, split_options
-
-_PART = both_scripts(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
-"""Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
-_NAMES = "ABCDEFGH"
-"""Of options that have circles and no letters."""
-_FOR_EACH = re.compile(
-    r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
-    r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
-    r"|integrate|sketch|prove|draw|determine|expand|give)\b[^.?!]{0,40}\bfollowing\b"
-    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\d\s*(?:points?|marks?)\s+each\b|\n\s*Part\s+[A-H1-9]\b",
-    re.IGNORECASE,
-)
-_VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
-_DEMANDS = both_scripts(
-    r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
-    rf"|(?:^|[.?!]\s)\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
-    re.IGNORECASE,
-)
-"""A demand of its own, or room for its answer: a part, no option."""
-_COMMANDS = both_scripts(
-    rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
-    r"|(?:^|[。；，：\n])[^\S\n]*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
-    re.IGNORECASE,
-)
-"""Ends in a command: a list behind it has its parts, unless it is set as options are."""
-_TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
-_WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
-"""Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
-_TASK = both_scripts(
-    rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{_VERBS}|justify|identify|discuss|hence|give|use|what)\b"
-    r"|求|证明|说明|计算|写出|구하|_{2}|[;；]\s*$",
-    re.IGNORECASE,
-)
-"""Words of a question's part, never of an option."""
-_LATER_PART = both_scripts(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
-_LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
-"""Ends what asks, before a list."""
-_LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
-_BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
-_FEWEST_BARE = 4
-
-
-def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
-    """Stem and options of a text.
-
-    Args:
-        text: of the question.
-        language: says if ① labels options.
-        choice: the section's questions have options; None: it does not say.
-        usual: labels of the others' options.
-    """
-    stem, *ringed = text.split(f"\n{CHOICE} ")
-    nested = "●" in text or "•" in text  # circles of the second level of a list
-    alone = not nested and not any("\n(" in option or CHOICE in option for option in ringed)
-    if 1 < len(ringed) <= len(_NAMES) and alone:
-        return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
-    numbered = language_of(language).numbered or bool(choice)
-    lists = label_lists(text)
-    stem, options = split_options(text)
-    if usual and [option.label for option in options] != [*usual]:
-        own = [each for each in lists if each.begins_line and each.names == [*usual]]
-        stem, options = _options_of(text, own[0]) if own else (stem, options)
-    if not options and numbered:
-        stem, options = split_options(text, {"①"})
-        if options and not _begins_line(text, len(stem)):
-            return text, []
-    if not options:
-        own = [each for each in lists if _may_be_options(text, each, choice, numbered)]
-        stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
-    to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
-    worth = sum(bool(_WORTH.search(option.text)) for option in options)
-    labels = [plain_width(plain_label(option.label)) for option in options]
-    capitals = [each.names for each in lists if each.is_capital]
-    set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
-    demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
-    if (
-        to_write
-        or worth > 1
-        or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or [*usual] in capitals))
-        or (options and _COMMANDS.search(stem, 1 + stem.rfind("?")) and not (choice or asks_to_choose(stem) or set_so))
-        or any(_PART.search(option.text) for option in options)
-    ):
-        return text, []
-    return _closed(stem), [
-        Option(label=name, text=_closed(option.text)) for name, option in zip(labels, options, strict=True)
-    ]
-
-
-def _closed(text: str) -> str:
-    """A text without the fence of a listing that its options part."""
-    return text.removesuffix("\n```").removeprefix("```\n") if text.count("```") == 1 else text
-
-
-def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]]:
-    """Moves pictures below an option's text to the stem if no other option has one: they are the question's."""
-    own = [place for place, option in enumerate(options) if IMAGE_MARK in option.text]
-    text, *marks = options[own[0]].text.split(f"\n{IMAGE_MARK}") if len(own) == 1 else [""]
-    if not marks or not text.strip() or any(map(str.strip, marks)):
-        return stem, options
-    without = Option(label=options[own[0]].label, text=text)
-    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), [*options[: own[0]], without, *options[own[0] + 1 :]]
-
-
-def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
-    texts = (option.strip(" \n.．") if not all(own.texts) else option for option in own.texts)
-    options = [Option(label=name, text=option) for name, option in zip(own.names, texts, strict=True)]
-    stem = text[: own.start].rstrip()
-    if not own.begins_line:  # a list within a line ends with it
-        last, _, below = options[-1].text.partition("\n")
-        options[-1] = Option(label=options[-1].label, text=last)
-        stem = "\n".join(filter(None, (stem, below)))
-    return stem, options
-
-
-def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
-    """Checks a list for options: it begins a line or follows what asks, or the stem's sentence goes on in each."""
-    stem = text[: own.start]
-    completed = stem.rstrip()[-1:].islower() and all(option[:1].islower() for option in own.texts)
-    asking = completed or bool(_LEADS.search(stem)) or asks_to_choose(stem)
-    if own.is_capital:
-        return own.begins_line and len(own.labels) > _FEWEST_SMALL and (numbered or not own.is_ring)
-    if not all(own.texts) or (own.is_number and len(own.labels) <= _FEWEST_SMALL):
-        return False
-    if not own.begins_line and (not asking or any("\n" in option for option in own.texts[:-1])):
-        return False
-    if own.is_step and not asking:
-        return False  # a list of steps
-    parts = bool(_LATER_PART.search(stem)) or any(
-        _TASK.search(option if own.begins_line else option.partition("\n")[0])
-        or (len(option) > _LONGEST_SMALL and not (completed or stem.rstrip().endswith("?")))
-        for option in own.texts
-    )
-    return bool(choice) or (not parts and (choice is None or asks_to_choose(stem)))
-
-
-CHOOSES = re.compile(
-    r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
-    r"|\b(?:select|choose|circle|tick) (?:all|one|which|the (?:best|correct))\b"
-    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|(?:고르|선택하)시오|것은\s*[?？]",
-    re.IGNORECASE,
-)
-
-
-def asks_to_choose(stem: str) -> bool:
-    """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
-    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2}|…|\.{3})\s*[。．.]?\s*$", stem))
-
-
-def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
-    """Labels without a sign (A text): index of the line and match of each; empty for fewer than four.
-
-    The last run from A that begins lines, each with as many labels as the first.
-    """
-    rows = [(at, labels) for at, line in enumerate(lines) if (labels := _row(line))]
-    firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
-    if not firsts:
-        return []
-    run = rows[firsts[-1] :]
-    names = "".join(match[1] for _, row in run for match in row)
-    even = all(len(row) == len(run[0][1]) for _, row in run[:-1]) and len(run[-1][1]) <= len(run[0][1])
-    if len(names) < _FEWEST_BARE or not even or names != "ABCDEFGH"[: len(names)]:
-        return []
-    return [(at, match) for at, row in run for match in row]
-
-
-def _row(line: str) -> list[re.Match[str]]:
-    labels = list(_BARE.finditer(line.lstrip()))
-    return labels if labels and labels[0].start() == 0 else []
-
-
-def _unsigned(text: str) -> tuple[str, list[Option]] | None:
-    """Options whose labels have no sign, at the end of a text; their lines may go on below."""
-    lines = [line.lstrip() for line in text.split("\n")]
-    run = bare_labels(lines)
-    options = []
-    for place, (at, match) in enumerate(run):
-        last, end = (run[place + 1][0], run[place + 1][1].start()) if place + 1 < len(run) else (len(lines), 0)
-        pieces = [lines[at][match.end() : end if last == at else None], *lines[at + 1 : last]]
-        options.append(Option(label=match[1], text="\n".join(pieces).strip()))
-    return ("\n".join(lines[: run[0][0]]).rstrip(), options) if run else None
-
-
-def begins_option(text: str) -> bool:
-    """Checks for the label of an option at the beginning."""
-    label = first_label(text)
-    return label is not None and not label.is_number
-
-
-def _begins_line(text: str, place: int) -> bool:
-    rest = text[place:]
-    start = place + len(rest) - len(rest.lstrip())
-    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
-
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = both_scripts(
@@ -247,6 +51,8 @@ _FEWEST_CELLS, _OPTION_LINES = 3, 2
 _SMALL = 1000
 """Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
+_BRACKETS = str.maketrans("（）［］｛｝〔〕【】", "()[]{}()[]")
+_LABEL_ENDS = re.compile(r"(?:^|[\s,;:.、，；：。])(?:[A-Za-z]|[ivxIVX]{1,4}|\d{1,2}(?:[.-]\d)?|[一-十가-하ㄱ-ㅎ])$")
 
 
 @dataclass
@@ -254,11 +60,9 @@ class Text:
     """A text with its pictures in the order of their marks.
 
     Attributes:
-        text: with image marks.
-        unread: pieces of it stand in the picture only.
-        unread_at: these lines, with their pages.
-        confidence: of the least certain line.
+        unread_at: lines of which pieces are in the picture only.
         others: words that another reading does not have.
+        readings: by the rules and a model, where they differ.
     """
 
     text: str = ""
@@ -267,8 +71,8 @@ class Text:
     unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
-    tables: int = 0
     others: list[str] = field(default_factory=list)
+    readings: list[tuple[str, str]] = field(default_factory=list)
 
 
 class _Writer:
@@ -304,6 +108,7 @@ class _Writer:
             where = "" if block.origin == "source" else f"page {line.box.page}, "
             self.found.unread_at.append(f"{where}{one_line(line.text.replace(PICTURE, IMAGE_MARK), 40)!r}")
         self.found.others += [line.other] if line.other else []
+        self.found.readings += [line.readings] if line.readings else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
 
@@ -338,10 +143,9 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
-        if rows := table(block):
+        if rows := in_cells(block) or [*filter(None, [table(block)])]:
             self.release()
-            self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
-            self.found.tables += 1
+            self.paragraphs += [row.replace(PICTURE, IMAGE_MARK) for row in rows]
             self.last = None
         elif block.picture and not _is_empty(block.picture):
             self.waiting.append(block)
@@ -358,7 +162,7 @@ class _Writer:
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
         before = self.paragraphs[-1]
         listed = _ITEM.match(text) and _ENDS.search(before.rstrip('”’")'))
-        if (_OWN_LINE.match(text) or listed or begins_answer(text)) and not _cut_short(before):
+        if (_OWN_LINE.match(text) or listed or begins_answer(text) or is_row(text)) and not _is_open(before):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))
@@ -506,8 +310,22 @@ def _harmless(text: str) -> str:
     return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
-def _cut_short(paragraph: str) -> bool:
-    return len(paragraph) < 2000 and sum(map(paragraph.count, "（(")) > sum(map(paragraph.count, "）)"))
+def _is_open(paragraph: str) -> bool:
+    return len(paragraph) < 2000 and half_bracket(paragraph, "()").startswith("(")
+
+
+def half_bracket(text: str, kinds: str = "{}") -> str:
+    """The text before a bracket without its other half; the labels a) and intervals [0, 1) are whole."""
+    plain = re.sub(r"\\[{}]|(['\"])[()\[\]{}]+\1", "", text).translate(_BRACKETS)
+    opening, depth, last = kinds[::2], 0, 0
+    for match in re.finditer(rf"[{re.escape(kinds)}]", plain):
+        depth += 1 if match[0] in opening else -1
+        last = match.start() if depth == 1 and match[0] in opening else last
+        if depth < 0 and match[0] == ")" and _LABEL_ENDS.search(plain[max(0, match.start() - 9) : match.start()]):
+            depth = 0
+        if depth < 0:
+            return re.split(r"[()\[\]{}]", plain[max(0, match.start() - 30) : match.start()])[-1] + match[0]
+    return plain[last:] if depth else ""
 
 
 def _labelled_pictures(items: Sequence[Item]) -> dict[int, list[tuple[str, Block]]]:

@@ -33,12 +33,16 @@ _DISPLAYS: Final = {
     **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
 }  # fmt: skip
 """Names of environments of formulas, and of what each is within a formula."""
-_TITLES: Final = frozenset("title subtitle subject biaoti fubiaoti".split())
-_OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwidth centerline".split())
+_TITLES: Final = ("title", "subtitle", "subject", "author", "date", "notice")
+"""Names of commands for what \\maketitle prints, in its order; the first three are headings."""
+_HEADINGS: Final = frozenset("biaoti fubiaoti".split())
+_OWN_LINES: Final = _HEADINGS | frozenset(
+    "paragraph subsubsection uplevel fullwidth centerline rightline leftline".split()
+)
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
-_VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
-_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfil vfill method".split())
+_VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim BVerbatim alltt python".split())
+_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip vfil vfill method".split())
 _SWITCHES: Final = frozenset(
     "par method left right bf it em rm tt sf sc sl displaystyle large Large LARGE huge Huge small tiny hfill indent"
     " noindent centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong"
@@ -46,14 +50,14 @@ _SWITCHES: Final = frozenset(
 )  # commands without arguments: a group behind one is text
 _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
-    " cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
+    " cline protect relax fillwithlines fillwithdottedlines makeemptybox raggedbottom sloppy null strut index thanks"
     " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern"
-    " ignorespaces tabcolsep date author numberwithin CorrectChoiceEmphasis cite usepackage".split()
+    " ignorespaces numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable bonustable".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
-    r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
+    r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w*|running\w*)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
     r"|(?:add|drop|bracketed)points|(?:no)?point(?:s\w+|name)|\w+(?:setup|style|skip|space|rule|stretch|spread|indent"
-    r"|break|size|counter|length|width|height|family|series|shape|format)"
+    r"|break|size|counter|length|width|height|family|series|shape|format|sep|set)"
 )  # names of commands that set something and print nothing
 _SET: Final = re.compile(r"\s*[\w/ -]+=")
 _LENGTH: Final = re.compile(
@@ -79,11 +83,11 @@ _SIGNS: Final = {
     "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "", "ss": "ß", "o": "ø", "ae": "æ",
     "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
-    "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
+    "thepage": "", "numpages": "", "numquestions": "", "numpoints": "", "and": "    ", "secret": "绝密★启用前",
 }  # fmt: skip
 _READ: Final = re.compile(
-    rf"{'|'.join(map(re.escape, (*_SIGNS, *_DROPPED, *_KEPT_TEXT, *_ITEMS)))}|text\w+|begin|end|(?:sub)?section"
-    rf"|{_SETTING.pattern}|arabic|[aA]lph|[rR]oman|zhnum|chinese"
+    rf"{'|'.join(map(re.escape, (*_SIGNS, *_DROPPED, *_KEPT_TEXT, *_ITEMS, *_TITLES)))}|text\w+|begin|end"
+    rf"|(?:sub)?section|maketitle|{_SETTING.pattern}|arabic|[aA]lph|[rR]oman|zhnum|chinese"
 )
 """Names of commands that need no macro."""
 _INPUT: Final = re.compile(
@@ -103,10 +107,21 @@ _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IG
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
+    r"|\\(?:New|Renew|Provide|Declare)DocumentCommand\s*\{?\\(?P<long>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]{0,99}\}){0,99})\}\s*"
     r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
     r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
     r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\]\s*)?\{(?P<environment>[\w*]+)\}\s*"
 )
+_LATEX3: Final = re.compile(r"\\[a-z]+_\w*:")  # a function of LaTeX3
+_COLUMNS: Final = re.compile(r"\s*\(\d{1,2}\)")  # of a list of tasks
+_FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of arguments: an optional one, and others
+_CONDITION: Final = re.compile(
+    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\newif\s*\\if(?P<new>[A-Za-z@]{{1,99}})"
+    r"|\\(?:new|provide|set)?(?:toggle|bool(?:ean)?)(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}(?:\s*\{(?P<set>true|false)\})?"
+    r"|\\(?P<prefix>[A-Za-z@]{1,99}?)(?P<value>true|false)(?![A-Za-z@])|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
+    r"|\\if(?P<flag>[A-Za-z@]{0,99})(?P<group>\s*\{)?|\\(?P<ends>else|fi)(?![A-Za-z@])"
+)
+"""A flag that is made or set, and the begin, middle and end of what depends on one."""
 _TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
@@ -137,8 +152,8 @@ def read(path: Path) -> Writer:
         UserError: its macros expand without end.
     """
     styles = list[str]()
-    text = _whole(path, {path.resolve()}, styles)
     reader = Reader()
+    text = reader.conditioned(_whole(path, {path.resolve()}, styles))
     preamble, begin, body = text.partition("\\begin{document}")
     for style in styles:
         reader.define_all(style)
@@ -148,8 +163,11 @@ def read(path: Path) -> Writer:
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
     reader.east_asian, reader.korean = (bool(re.search(f"[{letters}]", body)) for letters in ("一-鿿", HANGUL))
-    for match in re.finditer(rf"\\(?:{'|'.join(_TITLES)})\s*(?=\{{)", preamble):
-        reader.heading(_group(preamble, match.end())[0])
+    for match in re.finditer(rf"\\({'|'.join((*_TITLES, *_HEADINGS))})\s*(?=\{{)", preamble):
+        reader.titles[match[1]] = _group(preamble, match.end())[0]
+    reader.makes_title = bool(re.search(r"\\maketitle(?![A-Za-z])", body))
+    if not reader.makes_title:
+        reader.print_titles(3)
     reader.run(body)
     reader.end_question()
     return reader.writer
@@ -287,6 +305,9 @@ class Reader:
         self.offered: dict[str, tuple[int, str | None, str]] = {}  # macros of the paper's class and packages
         self.counters = {"section": 0}
         self.within: dict[str, set[str]] = {}  # counters that begin again with another
+        self.titles: dict[str, str] = {}  # that \\maketitle prints, if there is one
+        self.makes_title = False
+        self.flags = {"printanswers": False}  # of conditions, as they were set last
         self.question = self.expansions = 0
         self.put: Callable[[Paragraph], None] = self.writer.add  # takes what is read
         self.east_asian = self.korean = False
@@ -305,6 +326,61 @@ class Reader:
         self.paragraph.heading = self.paragraph.bold = True
         self.run(text)
         self.flush()
+
+    def print_titles(self, many: int = len(_TITLES)) -> None:
+        """Reads the first of the titles, some of which are headings."""
+        for name in (*_HEADINGS, *_TITLES[:many]):
+            text = self.titles.pop(name, "")
+            self.flush()
+            self.paragraph.heading = self.paragraph.bold = name not in _TITLES[3:]
+            self.run(text)
+        self.flush()
+
+    def conditioned(self, text: str) -> str:
+        r"""A text without the branches that its flags (\newif, toggles) leave out.
+
+        What a flag for solutions prints is a solution, printed or not. Both branches of another condition are kept, and
+        all of a text with one that does not end.
+        """
+        pieces, place, skipped = list[str](), 0, 0
+        opened: list[tuple[str, bool]] = []  # the flag of each branch, "" for an unknown one, and whether it is printed
+        for match in _CONDITION.finditer(text):
+            flag, sign, end = match["flag"], "", match.end()
+            if len(opened) > MAX_DEPTH:
+                break
+            shown = all(printed for _, printed in opened)
+            if match[1]:
+                skipped = max(skipped, text.find(f"\\end{{{match[1]}}}", end))
+            if match.start() < skipped:
+                continue
+            if match["ends"] and opened:
+                flag, printed = opened.pop()
+                solves = _is_of_solutions(flag)
+                sign = "\\end{solution}" * solves
+                if match["ends"] == "else":
+                    opened.append((flag and f"{flag} else", solves or not flag or not printed))
+            elif flag in self.flags:
+                solves, end = _is_of_solutions(flag), match.end("flag")
+                sign = "\\begin{solution}" * solves
+                opened.append((flag, solves or self.flags[flag]))
+            elif flag is not None:
+                opened += [] if match["group"] else [("", True)]
+                continue
+            else:
+                flag = self._set_flag(match) if shown else ""
+            if flag:
+                pieces += [text[place : match.start()], sign] if shown else []
+                place = end
+        return text if opened else "".join([*pieces, text[place:]])
+
+    def _set_flag(self, match: re.Match[str]) -> str:
+        """Makes or sets a flag; its name, or "" for what sets none."""
+        name: str = match["new"] or match["name"] or match["prints"] or match["prefix"] or ""
+        if match["prefix"] and name not in self.flags:
+            return ""
+        is_set = "true" in (match["to"], match["set"], match["value"])
+        self.flags[name] = is_set or bool(match["prints"] and not match["no"])
+        return name
 
     def taken(self, text: str) -> str:
         """The text of a piece that does not stand where it is written."""
@@ -336,11 +412,14 @@ class Reader:
             self._count(match["counter"], arguments or [""], outer)
             return place
         number, place = _group_if("[", text, place)
+        if form := _FORM.fullmatch(match["form"] or ""):
+            default = "" if form[1] else form[2]
+            many = form[3].count("m") + (default is not None)
         if number is not None:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
         body, place = _group_if("{", text, place)
-        if body is None or many > 9:
+        if body is None or many > 9 or (match["long"] and not form) or _LATEX3.search(body):
             return place
         body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
         ending = ""
@@ -360,8 +439,8 @@ class Reader:
                 self.counters.setdefault(counter, 0)
                 shown = f"\\the{counter}" if re.fullmatch("[A-Za-z]+", counter) else f"\\arabic{{{counter}}}"
                 body = f"\\stepcounter{{{counter}}}{body} {shown}"
-            body = f"\\par {body}. #1 "
-        name = match["name"] or match["short"] or f"begin {match['environment']}"
+            body = f"\\par {body}{{}} (#1). "
+        name = match["name"] or match["short"] or match["long"] or f"begin {match['environment']}"
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
 
@@ -393,6 +472,11 @@ class Reader:
                 self.macros.setdefault(name, (many, default, body))
         is_number = name.startswith("the") and name[3:] in self.counters
         return name in self.macros or bool(_READ.fullmatch(name)) or is_number
+
+    def _defines(self, name: str) -> bool:
+        """Checks for an environment that the paper itself defines, by commands that are understood."""
+        body = self.macros[name][2] if name in self.macros and name not in self.offered else ""
+        return bool(body) and "@" not in body and all(map(self._reads, re.findall(r"\\([A-Za-z]+)", body)))
 
     def _is_macro(self, name: str) -> bool:
         """Checks for a macro of the paper, or for one of its class or packages that is understood."""
@@ -506,7 +590,14 @@ class Reader:
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         options, arguments, end = given
         is_alone = not (options or arguments or self.paragraph.text[:99].strip()) and text[place - 1 : place] == "\n"
-        if name == "item" or name in _ITEMS:
+        if name == "maketitle" or (name in _TITLES and arguments):
+            self.titles |= {name: arguments[-1]} if arguments else {}
+            if name == "maketitle" or not self.makes_title:
+                self.print_titles()
+            return end if arguments else place
+        if name in ("iftoggle", "ifbool", "ifthenelse") and arguments:
+            return self._branch(text, place)
+        if name == "item" or name in _ITEMS or (name == "task" and self.lists and self.lists[-1].kind == "tasks"):
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
             return self._item(text, place, name)
@@ -549,7 +640,7 @@ class Reader:
         elif name in _KEPT_TEXT or (name.startswith("text") and arguments):
             if name in _OWN_LINES:
                 self.flush()
-                self.paragraph.heading = name in _TITLES
+                self.paragraph.heading = name in _HEADINGS
             return _arguments(text, place, _BEFORE_TEXT.get(name, 0))[2]
         elif name == "footnote" and arguments:
             self.paragraph.text += f" ({self.taken(arguments[0])})"
@@ -573,6 +664,19 @@ class Reader:
                 self.paragraph.gap()
             return _arguments(text, place, 0)[2]
         return _arguments(text, place, 1)[2]
+
+    def _branch(self, text: str, place: int) -> int:
+        """Reads the branch of a condition with its branches as arguments; both if it is not known."""
+        _, (condition, *branches), end = _arguments(text, place, 3)
+        flag = re.sub(r"\\boolean|[{}\s]", "", condition)
+        if _is_of_solutions(flag):
+            self.writer.solutions += map(self.taken, branches[:1])
+        for is_printed, branch in zip((True, False), branches, strict=False):
+            if self.flags.get(flag, is_printed) == is_printed and not (is_printed and _is_of_solutions(flag)):
+                self.run(branch)
+        if flag not in self.flags:
+            self.paragraph.gap()
+        return end
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
         self.end_question()
@@ -617,6 +721,7 @@ class Reader:
         outer = self.lists[-1] if self.lists else None
         if outer is None:
             self.lists.append(outer := Numbering("decimal.", kind="questions"))
+        title, place = _group_if("{", text, place) if name.startswith(("titled", "bonustitled")) else ("", place)
         own, place = _group_if("[", text, place)
         if outer.kind in _CHOICES:
             self._choice()
@@ -625,9 +730,11 @@ class Reader:
             self.end_question()
         self.flush()
         self.paragraph.level = len(self.lists) - 1
-        label = self.taken(own) if name == "item" and own else outer.next()
-        worth = self._worth(own or "") if name != "item" else ""
+        is_item = name in ("item", "task")
+        label = self.taken(own) if is_item and own else outer.next()
+        worth = "" if is_item else self._worth(own or "")
         self.paragraph.text = f"{label} {worth}" if label else worth
+        self.run(f"{title}\\par " if title else "")
         return place
 
     def _worth(self, given: str) -> str:
@@ -663,8 +770,8 @@ class Reader:
 
     def _list(self, name: str, body: str) -> None:
         """An environment; one that is none of a list is read as if it were not there."""
-        opened = len(self.lists)
-        if name in ("question", "problem") and not re.search(r"\\question\b", body[:200]):
+        opened, is_own = len(self.lists), self._defines(f"begin {name}")
+        if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
             if not self.lists:
                 self.lists.append(Numbering("decimal.", self.question, "questions"))
             skip = _arguments(body, 0, 0)[2]
@@ -677,11 +784,16 @@ class Reader:
             return
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
-        if form is None and self._is_macro(f"begin {name}"):
+        if is_own or (form is None and self._is_macro(f"begin {name}")):
             around, after = self.expanded(body, 0, f"begin {name}")
-            self.run(around.replace("\0", body[after:], 1))
+            if name in _QUESTIONS:
+                self.end_question()
+            self.run(around.replace(" ()", "").replace("\0", body[after:], 1))
             return
+        if name == "tasks" and (columns := _COLUMNS.match(body, after)):
+            after = columns.end()
         self.flush()
+        self.paragraph.text = "注意事项\n" if name == "notice" else ""
         if form is not None:
             resumed = self.question if name in _QUESTIONS and not opened else 0
             begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
@@ -700,14 +812,14 @@ class Reader:
             return "upperLetter."
         if name in ("itemize", "description", "notice"):
             return ""
-        if name in _NUMBERS:
-            return "(decimal)" if name == "parts" and self.east_asian and not self.is_exam else _NUMBERS[name]
-        if name not in ("enumerate", "enumerate*", "inparaenum", "compactenum"):
+        if name not in (*_NUMBERS, "enumerate", "enumerate*", "inparaenum", "compactenum"):
             return None
         if label := re.search(r"label\s*=\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^,]*)", given):
             match = _ANY_CASE.search(label[1])
             text = _MARKUP.sub("", label[1].replace(match[0], "@")) if match else self.taken(label[1])
             return re.sub("@+", match[1], text.strip()) or f"{match[1]}." if match else text
+        if name in _NUMBERS:
+            return "(decimal)" if name == "parts" and self.east_asian and not self.is_exam else _NUMBERS[name]
         short = re.fullmatch(r"\s*\{?([^aA1iI]*)([aA1iI])\}?([^aA1iI]*)", given)
         if short and "=" not in given:
             return f"{short[1]}{NUMBER_FORMS[short[2]]}{short[3]}".strip()
@@ -730,6 +842,10 @@ class Reader:
             self.writer.table(rows)
         else:
             self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
+
+
+def _is_of_solutions(flag: str) -> bool:
+    return bool(re.search("sol(?:n|ution)|ans|key", flag, re.IGNORECASE)) and not flag.endswith(" else")
 
 
 def _sum(before: int, amount: str) -> int:

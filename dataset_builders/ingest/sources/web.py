@@ -15,6 +15,7 @@ from xml.etree.ElementTree import TreeBuilder
 
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
+from livek12.core.lazy import yaml
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.tex import Reader, behind
@@ -60,7 +61,10 @@ _TICK, _STAR = re.compile(r"\A\[[xX]\] "), re.compile(r"\s*\(\*\)\Z")
 _STARRED: Final = re.compile(r"[^$\\\ue000]{1,80}")  # an item of a list whose options are marked by (*)
 _RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
-_TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
+_FRONT: Final = re.compile(r"\s*---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
+_ELSEWHERE: Final = re.compile(r"!\[\[[^\[\]\n]{0,300}\]\]|\[@[^\[\]\n]{1,300}\]")
+"""Pictures by their names, and books by their keys."""
+_ATTRIBUTES: Final = re.compile(r"(?m)(?<=\S)[ \t]*\{[#.][\w.#=\" -]{0,200}\}[ \t]*$")  # of a heading of Pandoc
 MAX_COMMAND: Final = 100_000  # characters of a command of LaTeX with its arguments
 MAX_UNCLOSED: Final = 99  # commands whose arguments no bracket closes
 MAX_OPTIONS: Final = 8  # of a ticked list
@@ -84,16 +88,15 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     """HTML of Markdown with numbers for its LaTeX, and how that reads."""
     from markdown_it import MarkdownIt
 
-    _, front, text = re.split(r"\A(?:---\n(.*?)\n---\n)?", text.replace("\r\n", "\n"), maxsplit=1, flags=re.DOTALL)
+    text = text.replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    text = text[front.end() :] if front else text
+    titles, macros = _of_front_matter(front[1] if front else "")
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
     reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
-    reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
-    titles = [
-        " ".join(line.rstrip("\\ ").strip() for line in title.split("\n")).strip("\"' ")
-        for title in _TITLE.findall(front or "")
-    ]
-    text = re.sub(r"!\[\[[^\[\]\n]{0,300}\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
+    reader.taken("\n".join(re.findall(r"\\\w*command.*", macros)))
+    text = _ATTRIBUTES.sub("", _ELSEWHERE.sub(UNREAD, "\n\n".join([*titles, text])))
     text = _LINES.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
@@ -118,6 +121,17 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("softbreak", lambda *_: "<softbreak>")
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
+
+
+def _of_front_matter(front: str) -> tuple[list[str], str]:
+    """The titles that Pandoc prints of a file's front matter, and its LaTeX."""
+    try:
+        fields = yaml.safe_load(front)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        fields = None
+    fields = fields if isinstance(fields, dict) else {}
+    titles = [str(fields.get(name) or "") for name in ("title", "subtitle", "author", "date")]
+    return [" ".join(line.rstrip("\\ ") for line in title.split("\n")).strip() for title in titles], front
 
 
 def _lettered(match: re.Match[str]) -> str:

@@ -228,7 +228,8 @@ function edit(fields, more) {
 
 function showRead() {
   const { html, form } = q, letters = new Set(q.type.endsWith("choice") ? form.answer.join("").split("") : []);
-  const notes = q.doubts_said.map(doubt => h("li", {}, h("b", {}, doubt.kind), h("span", {}, doubt.text)));
+  const notes = q.doubts_said.map(doubt => h("li", {}, h("b", {}, doubt.kind), h("span", {}, doubt.text,
+    doubt.readings.length ? h("details", { class: "readings", open: true }, h("summary", {}, "both readings"), doubt.readings.map((html, place) => h("div", {}, h("small", {}, place ? "the model" : "the rules"), html ? raw(html, { class: "text" }) : h("i", {}, "nothing")))) : null)));
   if (q.mine === "rejected") notes.push(h("li", { class: "reason" }, h("b", {}, "rejected"), h("span", {}, q.reason)));
   if (q.stale) notes.push(h("li", { class: "stale" }, h("b", {}, "changed"), h("span", {}, "since you decided: decide again")));
   if (q.settled) notes.push(h("li", { class: "stale" }, h("b", {}, "settled"), h("span", {}, `by ${q.settled.by}: ${q.settled.verdict}${q.settled.other ? `, ${q.settled.other}'s version` : ""}`)));

@@ -57,12 +57,62 @@ def entries(*lines: str) -> dict[int, str]:
             {1: "C", 2: "D", 3: "A", 4: "15；-2", 5: "20；11", 6: "SP；SS", 7: "CF；OF"},
         ),
         (["题号 1 2 3 4", "A卷 A B C D", "B卷 B C D A"], {}),
+        (["1-3: (A) (C) (B)", "4-5: (D) (A)"], {n: f"({label})" for n, label in enumerate("ACBDA", 1)}),
         (["1-5 ABC"], {}),
         (["他在第 3 A 组"], {}),
     ],
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
     assert entries(*lines) == found
+
+
+TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
+
+
+def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
+    given = (
+        "一、名词解释", "1. 死锁", "多个进程互相等待。", "2. 虚拟机", "软件模拟的机器：",
+        "1. 有自己的处理器；", "2. 有自己的内存。", "二、简答题",
+        "1. 新建、就绪、运行、阻塞与终止。", "2. 频繁地换页。",
+    )  # fmt: skip
+    key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k", pages={"k": [page(*given)]})
+    key.entries = [replace(entry, source="k") for entry in key.entries]
+    paper = read(page(*TITLES), key=key)
+    solutions = ["".join((*draft.answer, draft.solution or "")) for draft in paper.drafts]
+    assert solutions[0] == "多个进程互相等待。" and "有自己的内存" in solutions[1]
+    assert solutions[2].startswith("新建") and solutions[3].startswith("频繁")
+
+
+def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
+    asked = [f"{n}. Explain the {word} of this long system." for n, word in enumerate(("cost", "gain", "size"), 1)]
+    given = (
+        "Uppgift 1, cost",
+        "It is low:",
+        "1. now",
+        "2. later",
+        "Uppgift 2, gain",
+        "It is high.",
+        "Uppgift 3",
+        "Small.",
+    )
+    key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*given)]})
+    first, second, third = read(page(*asked), key=key).drafts
+    assert "later" in (first.solution or "") and "high" in (second.solution or "")
+    assert third.answer == ["Small"] or third.solution == "Small."
+
+
+def test_the_key_of_another_paper_is_refused_once() -> None:
+    given = ("1. Which sorts are stable when keys repeat?", "2. What is the cost of a hash table lookup?")
+    key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k")
+    paper = read(page("1. Explain a stack in your own words.", "2. Explain a queue in your own words."), key=key)
+    assert any("it has other questions" in line for line in paper.errors)
+    assert not any(draft.answer or draft.solution for draft in paper.drafts)
+
+
+def test_rows_of_blanks_and_parts_are_one_answer() -> None:
+    rows = ["题号\t答案", "1\tB", "2（空1）\t3", "2（空2）\t4", "3\tC"]
+    found = entries_of_items(flatten([table_page(*rows)]).items, "key")
+    assert [(entry.number, entry.answer) for entry in found] == [(1, "B"), (2, "3; 4"), (3, "C")]
 
 
 def test_answers_are_in_the_column_that_holds_them() -> None:

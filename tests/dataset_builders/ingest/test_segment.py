@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, PageBlocks
-from livek12.dataset_builders.ingest.questions import kinds, points, texts
+from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
+from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.segment import MISSING, boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.templates import load_template
@@ -334,6 +335,44 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("The capital is Paris. a) True b) False", "AB"),
+        ("Paris is the capital.\n(a) True\n(b) False", "AB"),
+        ("Are they so?\n(a) True\n(b) True", ""),
+        ("Which one?\nSelect one:\nA lake\nList-based hills\nA town", "ABC"),
+        ("It is a (circle one)\nlake    hill    town", "ABC"),
+        ("(a) Find it. (b) It is a (circle one)\nlake    hill    town", ""),
+        ("1). Which?\nA) one\nB) two\nC) three\n2). Which?\nA) one\nB) two\nC) three", ""),
+        ("Which of ①②③④?\nA. ①②③    B. ②③④\nC. ①③④    D. ①②④", "ABCD"),
+        ("Choose.\na. one\nb. two\nc. three\nd. four\n2. And?\na. one\nb. two\nc. three\nd. four", ""),
+    ],
+)
+def test_options_in_other_settings(text: str, labels: str) -> None:
+    """Pairs of opposites, lines and cells without labels; several lists are those of several questions."""
+    stem, options = split(text, "en", None)
+    assert "".join(option.label for option in options) == labels
+    assert stem == text if not labels else "one:" in stem or "one)" in stem or "\n" not in stem
+
+
+def test_short_lists_in_rows_that_most_questions_have_are_options() -> None:
+    rows = [line for n in range(1, 6) for line in (f"{n}. Find the sum of {n} and 5.", f"a.{n} b.{n + 1} c. 10 d.11")]
+    assert [len(draft.options) for draft in read(page(*rows)).drafts] == [4] * 5
+    assert not read(page(*rows[:4])).drafts[0].options
+
+
+def test_the_cells_of_a_table_may_be_options() -> None:
+    made = page("1. Which of them?", "", "2. Why?")
+    lines = [replace(made.blocks[1].lines[0], text=text) for text in ("A. one\tC. three", "B. two\tD. four")]
+    made.blocks[1] = replace(made.blocks[1], kind="table", lines=lines)
+    draft = read(made).drafts[0]
+    assert (draft.question, [option.text for option in draft.options]) == (
+        "Which of them?",
+        ["one", "two", "three", "four"],
+    )
+
+
+@pytest.mark.parametrize(
     ("stem", "labels", "options"),
     [
         ("Find the field", ["(a)", "(b)", "(c)"], 0),
@@ -344,7 +383,7 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
 )
 def test_a_list_below_a_command_has_its_parts(stem: str, labels: list[str], options: int) -> None:
     text = "\n".join([stem, *(f"{label} value {n}" for n, label in enumerate(labels))])
-    assert len(texts.split(text, "en", None)[1]) == options
+    assert len(split(text, "en", None)[1]) == options
 
 
 def test_a_table_near_the_next_question_is_doubted_for_both() -> None:
@@ -822,7 +861,7 @@ def test_marks_that_were_read_into_a_formula_are_points() -> None:
     ],
 )
 def test_options(text: str, language: str, labels: str) -> None:
-    stem, found = texts.split(text, language, choice=False)  # type: ignore[arg-type]
+    stem, found = split(text, language, choice=False)  # type: ignore[arg-type]
     assert "".join(option.label for option in found) == labels
     assert stem == text if not labels else "\n" not in stem
 

@@ -56,6 +56,32 @@ def test_the_difference_is_the_key() -> None:
     assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
 
 
+def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> None:
+    stems = [f"{n}. 輸入輸出介面的第{name}種端口是哪一個？" for n, name in enumerate("甲乙丙", 1)]
+    options = ("A. 控制", "B. 状态", "C. 数据")
+    asked = page(*(line for stem in stems for line in (stem, *options)))
+    filled = [line for stem, label in zip(stems, "BCA", strict=True) for line in (f"（ {label} ） {stem}", *options)]
+    signed = [line for stem in stems for line in (stem, *options[:2], options[2] + "+")]
+    for lines, answers in ((filled, ["B", "C", "A"]), (signed, ["C", "C", "C"])):
+        key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*lines)]})
+        assert [draft.answer for draft in read(asked, key=key).drafts] == [[answer] for answer in answers]
+
+
+def test_a_copy_without_answers_is_said_once() -> None:
+    key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*PAPER)]})
+    paper = read(page(*PAPER), key=key)
+    assert sum("no answer was read" in line for line in paper.errors) == 1
+    assert not any(doubt.kind == "answer" for draft in paper.drafts for doubt in draft.doubts)
+
+
+def test_a_paper_that_is_printed_again_with_its_answers_is_their_key() -> None:
+    asked = ("1. 简述处理器响应中断的条件是什么。", "2. 简述进程的五种状态及其转换。", "3. 简述虚拟内存怎样换页。")
+    solved = [line for n, stem in enumerate(asked) for line in (stem, "解：" + "甲乙丙"[n] * 5 + "。", *["再算。"] * 9)]
+    drafts = read(page(*asked), page("大学《原理》考试试卷A卷 答案", *solved, number=2)).drafts
+    assert len(drafts) == 3
+    assert [(draft.solution or "")[:5] for draft in drafts] == ["甲" * 5, "乙" * 5, "丙" * 5]
+
+
 def test_lines_of_a_key_that_are_left_out_are_named() -> None:
     answers = "1. 12", "2. 13", "3. 第二部分的答案写在下面，评卷时请逐条对照给分。", "答案：14"
     entries = entries_of_pages([page(*answers)], "k")

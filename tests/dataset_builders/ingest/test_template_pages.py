@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.models.parser import Parser
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import Options, ingest
@@ -22,15 +23,15 @@ LINES = ("1. What is force?", "Q-two What is work?", "3. What is power?")
 
 def asked(
     reply: Any, folder: Path | None = None, pages: list[PageBlocks] | None = None
-) -> tuple[list[str], list[str], Script]:
-    """Lines and notes of a model that always gives one reply, and what it was asked."""
+) -> tuple[list[Draft], list[str], list[str], Script]:
+    """The first question, lines and notes of a model that always gives one reply, and what it was asked."""
     script = Script(lambda text, n: reply if isinstance(reply, Reply) else good(json.dumps(reply)))
     with serving(script) as url:
         parser = Parser(f"m@openai:base_url={url},max_retries=0,timeout=2", folder)
         one = page(*LINES)
-        lost, notes = parser.unread(pages or [one], read(one).drafts[:1], load_template("english"))
+        drafts, lost, notes = parser.unread(pages or [one], read(one).drafts[:1], load_template("english"))
         parser.close()
-    return [each.line for each in lost], notes, script
+    return drafts, [each.line for each in lost], notes, script
 
 
 def said(*questions: tuple[str, str]) -> dict[str, Any]:
@@ -38,18 +39,31 @@ def said(*questions: tuple[str, str]) -> dict[str, Any]:
 
 
 def test_a_question_that_the_rules_have_is_no_line_and_one_that_they_lost_is() -> None:
-    lost, notes, _ = asked(said(("1", "What is force?"), ("3", "What is  power?")))
+    (draft,), lost, notes, _ = asked(said(("1", "What is force?"), ("3", "What is  power?")))
     assert lost == ["question 3, page 1: m reads it, the rules do not: What is power?"]
-    assert notes == ["m read 2 questions on 1 pages; 1 of them are in none of the rules'"]
+    assert notes == [
+        "m read 2 questions on 1 pages; 1 of them are in none of the rules', and it reads 0 of the rules' otherwise"
+    ]
+    assert not [doubt for doubt in draft.doubts if doubt.readings]
 
 
 @pytest.mark.parametrize(
-    "question",
-    [("9", "What is power?"), ("3", "What is POWER and glory?"), ("3", "power is What?"), ("3", ""), ("3", "$ {} $")],
+    ("question", "lines"),
+    [
+        (("9", "What is power?"), 1),
+        (("3", "What is POWER and glory?"), 1),
+        (("3", "power is What?"), 1),
+        (("3", ""), 1),
+        (("3", "$ {} $"), 1),
+        (("1", "What is fame?"), 0),
+        (("8", "What is force?"), 0),
+    ],
 )
-def test_what_does_not_stand_on_the_page_is_counted_and_nothing_more(question: tuple[str, str]) -> None:
-    lost, notes, _ = asked(said(question))
-    assert not lost and notes[0].endswith("and 1 do not stand on their page as it says")
+def test_what_does_not_stand_on_the_page_so_is_said_with_both_readings(question: tuple[str, str], lines: int) -> None:
+    (draft,), lost, _, _ = asked(said(question))
+    assert len(lost) == lines and all("it is not on the page so" in line for line in lost)
+    (doubt,) = (doubt for doubt in draft.doubts if doubt.readings)
+    assert doubt.readings == ("What is force? Q-two What is work?", "" if lines else " ".join(question))
 
 
 def cut() -> Reply:
@@ -65,7 +79,7 @@ def cut() -> Reply:
     ids=["empty", "prose", "deep", "no-list", "no-text", "many", "cut"],
 )  # fmt: skip
 def test_a_reply_that_is_no_list_of_questions_is_said(reply: Any) -> None:
-    lost, notes, _ = asked(reply)
+    _, lost, notes, _ = asked(reply)
     assert not lost and notes[0].startswith("m read 0 questions") and notes[1].startswith("m, page 1: ")
 
 
@@ -79,7 +93,7 @@ def test_an_endpoint_that_was_never_there_is_one_line(reply: Reply) -> None:
 def test_no_page_is_asked_about_twice(tmp_path: Path) -> None:
     first = asked(said(("3", "What is power?")), tmp_path)
     again = asked(said(), tmp_path)
-    assert first[:2] == again[:2] and len(first[2].seen) == 1 and not again[2].seen
+    assert first[:3] == again[:3] and len(first[3].seen) == 1 and not again[3].seen
 
 
 def test_a_paper_that_the_rules_cannot_read_says_what_the_model_reads(tmp_path: Path) -> None:
@@ -90,7 +104,8 @@ def test_a_paper_that_the_rules_cannot_read_says_what_the_model_reads(tmp_path: 
         outcome = ingest([paper], tmp_path / "out", Options(parser="m"), parser=parser)
         parser.close()
     (line,) = outcome.failed
-    assert "no numbered question" in line and "question First, page 1: m reads it" in line and "love" not in line
+    assert "no numbered question" in line and "question First, page 1: m reads it" in line
+    assert "question Third" in line
 
 
 PAPER = """First) What is force?
@@ -142,4 +157,4 @@ def test_a_model_writes_the_structure_and_rules_check_its_words(tmp_path: Path) 
     assert [doubt.text for doubt in second.doubts if "points" in doubt.text] == [
         "points: the model wrote '7', which is not on the page"
     ]
-    assert len([line for line in paper.unmatched if "the rules do not" in line]) == 3
+    assert len([line for line in paper.unmatched if "the rules do not" in line]) == 4

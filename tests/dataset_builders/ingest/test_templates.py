@@ -93,15 +93,32 @@ def recorded(folder: Path, replies: dict[str, str]) -> Parser:
     ("change", "doubts"),
     [
         ({}, []),
-        ({"question_type": "multiple_choice"}, ["type: the rules read single_choice, the model multiple_choice"]),
+        (
+            {"question_type": "multiple_choice"},
+            ["question_type: the rules read 'single_choice', the model 'multiple_choice'"],
+        ),
         ({"number": "2"}, ["number: the rules read '1', the model '2'"]),
-        ({"number": "77"}, ["number: the model wrote '77', which is not on the page"]),
-        ({"options": []}, ["options: the rules read A, B, C, D, the model none"]),
+        ({"number": "77"}, ["number: the rules read '1', the model '77', which is not on the page"]),
+        ({"question": "甲是（3分）"}, []),
+        ({"question": "甲不是乙"}, ["question: the rules read '甲是', the model '甲不是乙', which is not on the page"]),
+        ({"question": ""}, ["question: the rules read '甲是', the model ''"]),
+        ({"options": []}, ["options: the rules read 'A. 1 B. 2 C. 3 D. 4', the model ''"]),
         (
             {"options": [*GOOD["options"][:3], {"label": "D", "text": "99"}]},
-            ["option D: the model wrote '99', which is not on the page"],
+            [
+                "options: the rules read 'A. 1 B. 2 C. 3 D. 4', the model 'A. 1 B. 2 C. 3 D. 99',"
+                " which is not on the page"
+            ],
         ),
-        ({"options": "x", "number": [1], "points": True, "question_type": {}}, []),
+        (
+            {"options": "x", "number": [1], "points": True, "question_type": {}},
+            [
+                "number: the rules read '1', the model '[1]', which is not on the page",
+                "points: the rules read '', the model 'true', which is not on the page",
+                "question_type: the rules read 'single_choice', the model '{}'",
+                "options: the rules read 'A. 1 B. 2 C. 3 D. 4', the model 'x', which is not on the page",
+            ],
+        ),
     ],
 )
 def test_what_a_model_says_otherwise_is_a_doubt_and_nothing_more(
@@ -111,6 +128,7 @@ def test_what_a_model_says_otherwise_is_a_doubt_and_nothing_more(
     parser = recorded(tmp_path, {"paper-q1": json.dumps({**GOOD, **change})})
     (after,), lines = parser.check(before, load_template("gaokao"))
     assert [doubt.text for doubt in after.doubts if doubt.kind == "parse"] == doubts
+    assert all(doubt.readings for doubt in after.doubts if doubt.kind == "parse")
     assert after.model_copy(update={"doubts": []}) == before[0].model_copy(update={"doubts": []})
     assert "parsed 1 of 1 questions by template gaokao" in lines[0]
 

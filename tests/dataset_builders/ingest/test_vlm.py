@@ -221,6 +221,38 @@ def test_print_outside_of_all_regions_is_said(paper: Path, known: list[PageBlock
     assert "is in no region that was read by m" in page.notes[-1]
 
 
+@pytest.mark.parametrize(
+    ("kind", "word", "readings"),
+    [
+        ("text", "force", None),
+        ("text", "farce", ("What is the unit of force?", "What is the unit of farce?")),
+        ("", "force", ("What is the unit of force?", "")),
+        ("image", "force", ("What is the unit of force?", "")),
+        ("page_footnote", "force", None),
+    ],
+)
+def test_a_line_that_the_rules_read_otherwise_is_doubted_with_both_readings(
+    paper: Path, known: list[PageBlocks], tmp_path: Path, kind: str, word: str, readings: tuple[str, str] | None
+) -> None:
+    place = next(place for place, block in enumerate(known[0].blocks) if "force" in block.text)
+
+    def layout(text: str) -> str:
+        lines = text.split("\n")
+        own = lines[place].replace("|>text<|", f"|>{kind}<|")
+        return "\n".join([*lines[:place], *([own] if kind else []), *lines[place + 1 :]])
+
+    model = Model(known, layout)
+    model.reply = lambda prompt, text, times: good(text.replace("force", word)) if "force" in text else None
+    with reader(model, "mineru2.5") as one:
+        outcome = ingest([paper], tmp_path, Options(how="vlm", vlm="m"), reader=one)
+    first, second = outcome.papers[0].drafts
+    assert "unit of" in first.question
+    both = [doubt.readings for doubt in first.doubts if doubt.readings]
+    lines = [tuple(text.split("\n")[0].removeprefix("1. ") for text in own) for own in both]
+    assert lines == [readings] * bool(readings)
+    assert kind in ("", "image") or not [doubt for doubt in second.doubts if doubt.readings]
+
+
 def test_a_form_follows_from_the_models_name_or_is_asked_for() -> None:
     names = {"opendatalab/MinerU2.5-2509-1.2B": "mineru2.5", "PaddlePaddle/PaddleOCR-VL": "paddleocr-vl"}
     names |= {"zai-org/GLM-OCR": "glm-ocr"}

@@ -1,0 +1,207 @@
+"""Alignment of a key with its paper: where the key of each question begins.
+
+Contract: the places go up in the order of the questions; only a question that the key repeats may be out of order. A
+number counts by how well the numbers of its style cover the paper, so that a list within a solution is no key.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE
+from livek12.dataset_builders.ingest.questions.headings import is_section, numeral
+from livek12.dataset_builders.ingest.questions.stream import Item
+
+NUMBER: Final = both_scripts(
+    r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
+    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[第문题][문항제]{0,2}[\s.]?){0,4}Q?[(（\[【〖]?)\s*"
+    r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、,)）\]】〗:：]|[题題번]|(?=[\s(（]|$))\s*"
+)
+"""The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
+_HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
+"""Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
+copy has more or fewer before those that are compared."""
+_WORDS: Final = 3.0
+"""Weight of all words of a question's beginning; its number has 1, the title of its section a half."""
+_SECTION, SURE = 0.5, 1.5
+_INDENTED: Final = 0.02
+"""Of the page's width: numbers further in are of another style."""
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """The line at which the key of a question begins.
+
+    Attributes:
+        item: index of the line.
+        end: of the number in it.
+        words: weight of the question's words that are there.
+        style: of the number; "" without one.
+    """
+
+    item: int
+    end: int
+    words: float = 0.0
+    style: str = ""
+
+
+def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
+    """The place of each question's key, by the question's index; questions without one are left out."""
+    heads = _numbered(items)
+    by_words = _by_words([draft.markdown for draft in drafts], items)
+    sections = _sections(items)
+    candidates: list[tuple[int, KeyPlace]] = []
+    for index, draft in enumerate(drafts):
+        own = {place.item: place for place in by_words.get(index, ())}
+        for place in heads.get(draft.number, ()):
+            words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
+            own[place.item] = KeyPlace(place.item, place.end, words, place.style)
+        candidates += [(index, place) for place in own.values()]
+    candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
+    titles = [squeezed(draft.section) for draft in drafts]
+    bonus = [_SECTION * bool(titles[at] and sections[place.item] in titles[at]) for at, place in candidates]
+    styles = {place.style for _, place in candidates} - {""}
+    covers = {style: _cover(style, candidates) for style in styles}
+    best = max(covers.values(), default=0.0) or 1.0
+    weights = [
+        (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
+        for (_, own), more in zip(candidates, bonus, strict=True)
+    ]
+    chosen = dict(candidates[at] for at in _chain(candidates, weights)[0])
+    taken = {place.item for place in chosen.values()}
+    for index, place in sorted(candidates, key=lambda pair: -pair[1].words):
+        if index not in chosen and place.words >= SURE and place.item not in taken:
+            chosen[index] = place
+            taken.add(place.item)
+    return chosen
+
+
+def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
+    """The weight of the numbers of a style that follow the paper, times their share of all in that style."""
+    chain, total = _chain(candidates, [(own.style == style) + own.words for _, own in candidates])
+    used = {candidates[at][1].item for at in chain if candidates[at][1].style == style}
+    there = {own.item for _, own in candidates if own.style == style}
+    return total * len(used) / len(there)
+
+
+def _chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
+    """Indices of the candidates of most weight whose lines and questions both go up, and the weight."""
+    size = 1 + max((index for index, _ in candidates), default=0)
+    tree = [(0.0, -1)] * (size + 1)
+    before = [-1] * len(candidates)
+    waiting: list[tuple[int, tuple[float, int]]] = []
+    for at, ((index, place), weight) in enumerate(zip(candidates, weights, strict=True)):
+        if at and place.item > candidates[at - 1][1].item:
+            _update(tree, waiting)
+        if weight > 0:
+            total, before[at] = max((tree[node] for node in _below(index)), default=(0.0, -1))
+            waiting.append((index, (total + weight, at)))
+    _update(tree, waiting)
+    total, at = max(tree)
+    chain = []
+    while at >= 0:
+        chain.append(at)
+        at = before[at]
+    return chain[::-1], total
+
+
+def _below(index: int) -> Iterable[int]:
+    """Nodes of a Fenwick tree that cover all before an index."""
+    while index > 0:
+        yield index
+        index -= index & -index
+
+
+def _update(tree: list[tuple[float, int]], waiting: list[tuple[int, tuple[float, int]]]) -> None:
+    for index, value in waiting:
+        node = index + 1
+        while node < len(tree):
+            tree[node] = max(tree[node], value)
+            node += node & -node
+    waiting.clear()
+
+
+def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
+    """Lines that begin with a number, by it."""
+    lefts: dict[tuple[int, int], float] = {}
+    for item in items:
+        key = item.box.page, item.column
+        lefts[key] = min(item.box.left, lefts.get(key, 1.0))
+    heads: dict[str, list[KeyPlace]] = defaultdict(list)
+    for at, item in enumerate(items):
+        if item.line and item.line.pitch:
+            continue  # a listing
+        if match := NUMBER.match(item.text):
+            style = f"{squeezed(match['before']).casefold()}0{match['after']}".translate(_WIDE)
+            number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
+        elif item.line and (counted := numeral(item.text)):
+            (value, end), style = counted, "numeral"
+            number = str(value)
+        else:
+            continue
+        style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
+        heads[number].append(KeyPlace(at, end, style=style))
+    return heads
+
+
+_WIDE: Final = str.maketrans("（）．：【】", "().:[]")
+
+
+def _short(draft: Draft, text: str) -> float:
+    """The weight of a title of few words that an entry repeats."""
+    own = tokens(draft.markdown)
+    return _WORDS * (0 < len(own) < RUN + _FEWEST_RUNS and tokens(text)[: len(own)] == own)
+
+
+def _sections(items: Sequence[Item]) -> list[str]:
+    """The title of each line's section, without spaces."""
+    titles, last = [], "\n"
+    for item in items:
+        if item.line and is_section(item.text):
+            last = squeezed(re.split(r"[(（:：,，]", item.text)[0]) or last
+        titles.append(last)
+    return titles
+
+
+def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:
+    """Places where most words of each text's beginning stand."""
+    words, owners = [], []
+    for place, item in enumerate(items):
+        for match in TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
+            words.append(plain(match[0]))
+            owners.append((place, match.start()))
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, run in enumerate(runs(words)):
+        places[run].append(at)
+    begins: dict[int, list[KeyPlace]] = {}
+    for index, text in enumerate(texts):
+        own = runs(tokens(text)[:_HEAD])
+        hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
+        votes = Counter(begin for begin, _ in hits)
+        if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
+            continue
+        best = {begin for begin, many in votes.items() if many >= most - 1}
+        alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
+        starts = {_start(*hit, owners, items) for hit in sorted(alike)}
+        begins[index] = [KeyPlace(item, end, _WORDS * max(most / len(own), 0.5)) for item, end in sorted(starts)]
+    return begins
+
+
+def _start(begin: int, hit: int, owners: Sequence[tuple[int, int]], items: Sequence[Item]) -> tuple[int, int]:
+    """The item, and the place in it, of a question's first token; a copy that lacks some begins at its number."""
+    place, skip = owners[begin]
+    if owners[hit][0] > place and NUMBER.match(items[owners[hit][0]].text):
+        place, skip = owners[hit]
+    line = items[place].line
+    number = NUMBER.match(line.text) if line else None
+    return place, min(skip, number.end()) if number else 0
