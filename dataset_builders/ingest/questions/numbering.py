@@ -170,7 +170,8 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) ->
     Numbers in brackets, (1) or 1), are parts of one question, unless the title speaks of several.
     """
     places = [head.place for head in run]
-    for title, end in pairwise([*sections, len(items)]):
+    titles = [place for place in sections if not _NAMED.match(items[place].text)]  # a question may have a heading
+    for title, end in pairwise([*titles, len(items)]):
         if not run or bisect_left(places, title) < bisect_left(places, end):
             continue
         own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]

@@ -357,14 +357,14 @@ def _answers_begin(stream: Stream) -> int:
     titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
     opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
     earlier = {re.sub(r"\W+", "", text) for _, text in heads}
-    asked = 0
+    heads_before = 0
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
         named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
         earlier.add(re.sub(r"\W+", "", item.text))
-        asked += bool(_NUMBERED.match(item.text))
-        title = named and (place > len(items) // 5 or (asked >= _AGAIN and item.box.page > items[0].box.page))
+        heads_before += bool(_NUMBERED.match(item.text))
+        title = named and (place > len(items) // 5 or (heads_before >= _AGAIN and item.box.page > items[0].box.page))
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
@@ -388,11 +388,12 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
-    numbers = {at: {each.number for each in chosen[:at]} for at in begins}
+    numbers = [each.number for each in chosen]
+    counted = [at for at in begins if len({*numbers[at:]} - {*numbers[:at]}) < (1 - _MOST_AGAIN) * len({*numbers[at:]})]
     front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
     tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
     answered = [0, *accumulate(bool(_ANSWERED.search(item.text)) for item in items)]
-    for place in (*tops, *(chosen[at].place for at in begins if {each.number for each in chosen[at:]} <= numbers[at])):
+    for place in (*tops, *(chosen[at].place for at in counted)):
         before, after = answered[place], answered[-1] - answered[place]
         if after >= _AGAIN and after * place > _MORE * before * (len(items) - place):
             again.append(place)
@@ -574,10 +575,11 @@ def _begins_section(items: Sequence[Item], place: int, chosen: Mapping[int, Anch
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
     """A heading of a source, not the first, right before a question; below its rank: a part."""
+    if not (items[place].is_heading and any(item.is_heading for item in items[:place])):
+        return False
     following = (later for later in range(place + 1, len(items)) if later in chosen or items[later].is_heading)
-    earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)
-    return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
+    return after in chosen and items[after].rank <= items[place].rank
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
