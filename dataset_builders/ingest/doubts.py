@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.questions.texts import half_bracket
 from livek12.dataset_builders.reading.text import count_blanks
 
 _FREE: Final = ("open_ended", "short_answer", "proof")
-FIGURES: Final = both_scripts(
+_FIGURES: Final = both_scripts(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
@@ -111,7 +111,7 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
     """Everything that a question speaks of is there."""
     text = draft.question
     seen = bool(draft.figures) or "|---" in text
-    if not seen and (match := FIGURES.search(text) or _TABLES.search(text)):
+    if not seen and (match := _FIGURES.search(text) or _TABLES.search(text)):
         what = "table" if _TABLES.fullmatch(match[0]) else "figure"
         yield _doubt(f"the text speaks of a {what}, and none was found", "figure")
     if _UNDERLINES.search(text) and not _LINED.search(text):

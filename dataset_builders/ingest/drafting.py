@@ -53,7 +53,7 @@ def draft_all(
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
     take_set_apart(body.segments)
-    many = _in_section(body.segments)
+    sections = body.by_section
     names = []
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
@@ -66,18 +66,17 @@ def draft_all(
         if draft.points is not None:
             return draft
         text = "\n".join([*(item.text for item in (*segment.passage[:1], *segment.passage[-1:])), segment.section.text])
-        worth = points.section_points(text, segment.number, len(many[place]), bool(draft.options))
+        worth = points.section_points(text, segment.number, len(sections[id(segment.section)]), bool(draft.options))
         return draft.model_copy(update={"points": worth})
 
     made.drafts = [*map(draft_of, range(len(names)))]
-    sections = {tuple(others) for others in many}
-    for own in sections:
+    for own in sections.values():
         usual = usual_labels([made.drafts[place] for place in own])
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
     made.drafts = _with_leading_points(take_ticked(take_filled(made.drafts)))
-    for own in sections:
+    for own in sections.values():
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
 
@@ -109,14 +108,6 @@ def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) ->
     if each and all(worth) and total in (None, sum(worth)):
         for at, value in zip(places, worth, strict=True):
             drafts[at] = drafts[at].model_copy(update={"points": value})
-
-
-def _in_section(segments: Sequence[Segment]) -> list[list[int]]:
-    """The places of the questions of each one's section."""
-    places: dict[int, list[int]] = {}
-    for place, segment in enumerate(segments):
-        places.setdefault(id(segment.section), []).append(place)
-    return [places[id(segment.section)] for segment in segments]
 
 
 def _draft(

@@ -81,7 +81,7 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
     for before, run in pairwise([[], *runs]):
         own = [(segments[place].elective, segments[place].number) for place in run]
         again = any(many[key] > 1 or (not key[0] and key[1] in named) for key in own)
-        if again and not (_is_titled(run, segments) or _is_sound(run, reading)):
+        if again and not _is_sound(run, reading):
             doubted |= {*run, *before[-1:]}
     if doubted:
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in sorted(doubted)))
@@ -89,44 +89,20 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, tuple(sorted(doubted)), "number", 0.1, error=True)
 
 
-def _is_whole(run: Sequence[int], segments: Sequence[Segment]) -> bool:
-    """Checks for numbers that begin at 1 or with a section, and skip none."""
-    own = [segments[place] for place in run]
-    begins = own[0].number == 1 or run[0] == 0 or segments[run[0] - 1].section is not own[0].section
-    return begins and all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
-
-
-def _is_titled(run: Sequence[int], segments: Sequence[Segment]) -> bool:
-    """Checks for a whole run behind a title of its own."""
-    section = segments[run[0]].section
-    own = bool(section.title) and (run[0] == 0 or segments[run[0] - 1].section is not section)
-    return own and segments[run[0]].number == 1 and _is_whole(run, segments)
-
-
 def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
-    """Checks for a whole run of questions with options or points, the front's apart."""
-    drafts = [(reading.drafts[place], reading.body.segments[place].section.title) for place in run]
+    """Checks for numbers that skip none, from 1 behind a title of their own, or of questions with options or points."""
+    own = [reading.body.segments[place] for place in run]
+    behind = run[0] == 0 or reading.body.segments[run[0] - 1].section is not own[0].section
+    drafts = [reading.drafts[place] for place in run]
     sure = [
         draft.options
         or _WORTHY.search(draft.markdown)
-        or (draft.points is not None and (title or marks(draft.markdown)))
-        for draft, title in drafts
+        or (draft.points is not None and (each.section.title or marks(draft.markdown)))
+        for draft, each in zip(drafts, own, strict=True)
     ]
-    return _is_whole(run, reading.body.segments) and 5 * sum(map(bool, sure)) >= 4 * len(run)
-
-
-def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
-    """Printed counts and sums are those of the questions."""
-    yield from (Breach(line, error=True) for line in printed_counts.missed_counts(reading))
-
-
-def _own_text(reading: PaperReading) -> Iterator[Breach]:
-    """Each question has a text of its own."""
-    for segment, draft in zip(reading.body.segments, reading.unkeyed, strict=True):
-        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
-        if not own and not draft.options and not draft.figures and not segment.inline:
-            name = f"{draft.elective} {draft.number}".strip()
-            yield Breach(f"question {name} has no text of its own: it was not found", error=True)
+    titled = behind and bool(own[0].section.title) and own[0].number == 1
+    whole = all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
+    return whole and (titled or ((behind or own[0].number == 1) and 5 * sum(map(bool, sure)) >= 4 * len(run)))
 
 
 _SHARES = 3
@@ -137,7 +113,6 @@ _FEWEST_QUESTIONS = 4
 _SAYS_SOLVED: Final = both_scripts(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
-_FREE: Final = ("open_ended", "short_answer", "proof")
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _MOST_LOST: Final = 20
 """Missing numbers that are looked for in the text before them."""
@@ -205,18 +180,14 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points printed at a question, for each one, or at most others, are read."""
-    above = {mark.points for line in reading.front for mark in marks(line)}
-    worth = {draft.points for draft in reading.drafts}
-    if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
-        text = f"points stand before the first question, and none has them: {printed_counts.either(lost)}"
-        yield Breach(text, error=True)
-    by_section = reading.by_section
+    by_section = reading.body.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
+    outside = [clause for line in reading.outside for clause in _CLAUSE.split(line)]
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n")
         title = segment.section.own if not segment.section.above else ""
-        others = [reading.drafts[at] for at in by_section[id(segment.section)]]
-        clauses = _CLAUSE.split("\n".join((title, *reading.outside)))
+        others = [reading.drafts[at] for at in by_section[id(segment.section)]] if draft.points is None else []
+        clauses = [*_CLAUSE.split(title), *outside] if others else []
         each = (_WORTHY.search(clause) for clause in clauses if _EACH.search(clause) or len(others) == 1)
         match = _WORTHY.search("\n".join((lines[0], lines[-1]))) or next(filter(None, each), None)
         usual = most and (len(others) < _SHARES or any(other.points is not None for other in others))
@@ -284,17 +255,13 @@ def _each_is_sound(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Lists are options where most questions have some; no question names those behind it."""
+    """Lists are options where most questions have some."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
-    last = {segment.elective: segment.number for segment in reading.body.segments}
-    for place, segment, draft in reading.pairs:
+    for place, draft in enumerate(reading.drafts):
         lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         if most and listed and not draft.options:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
-        ranges = () if segment.inline else filter(None, map(headings.passage_range, draft.markdown.split("\n")))
-        if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
-            yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
@@ -334,10 +301,10 @@ def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     """The questions of a section have equally many options of one alphabet, and labels of one form in a paper."""
-    for places in reading.by_section.values():
+    for places in reading.body.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
-        last = max(place for place in places if reading.drafts[place].options) if usual else 0
+        last = max((place for place in places if reading.drafts[place].options), default=0)
         for place in places if usual else ():
             own = "".join(option.label for option in reading.drafts[place].options)
             if not own.startswith(usual) and (own or (most and place < last)):
@@ -384,7 +351,7 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
         elif few or 2 * len(listed_numbers & numbers) < len(listed_numbers):
             text = f"{source} has {len(listed_numbers)} keys, for {covered} of {len(numbers)} questions: compare them"
-            yield Breach(text, tuple(places), "answer", 0.1)
+            yield Breach(text, error=True)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
@@ -418,8 +385,7 @@ INVARIANTS: Final = (
     _keys_are_no_copies,
     _numbers_follow,
     _numbers_come_once,
-    _own_text,
-    _printed_counts,
+    printed_counts.counts_are_met,
     ownership.ink_has_an_owner,
     ownership.sections_have_questions,
     _one_head_a_question,
@@ -430,7 +396,6 @@ INVARIANTS: Final = (
     _no_solution_in_the_question,
     _answers_are_told_from_all,
     ownership.pictures_have_one_question,
-    ownership.pictures_are_used,
     _few_have_options,
     _options_are_alike,
     _script_is_read,

@@ -15,7 +15,6 @@ from typing import Final
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.doubts import FIGURES
 from livek12.dataset_builders.ingest.drafts import Draft, PageAccount
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
@@ -37,8 +36,6 @@ _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
-_UNUSED: Final = 0.03
-"""Share of a page that a picture takes which is more than an ornament."""
 _LONGEST = 100
 """Characters of a line that are shown."""
 _RUNNING_TEXT = re.compile(
@@ -183,19 +180,6 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
             continue
         yield Breach(text, tuple({place, *foreign} - doubted), "figure", 0.3)
         doubted |= {place, *foreign}
-
-
-def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
-    """A big picture right above a question is in one, or in a title."""
-    segments, owners = reading.body.segments, reading.body.owners
-    for item, below in pairwise(reading.stream.items):
-        big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
-        first = owners.get(id(below), -1)
-        if big and id(item) not in owners and first >= 0:
-            same = [at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section]
-            lacking = [at for at in same if FIGURES.search(reading.drafts[at].question)]
-            text = f"a picture on page {item.box.page} is in no question: it may belong to these"
-            yield Breach(text, tuple(lacking or same), "figure", 0.3)
 
 
 def _covers(box: Box, other: Item) -> bool:

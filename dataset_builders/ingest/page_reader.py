@@ -20,6 +20,7 @@ from livek12.core.text import one_line
 from livek12.dataset_builders.ingest import sources
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.pages.ground import Ground
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ def read_here(
     """Yields the pages of a paper, headers and footers not yet marked.
 
     Args:
-        path: the PDF.
-        language: of the text, or None.
         how: as for `extract.extract_pages`; "image" draws the pages only.
         pages: numbers from 1, or boxes, each of which is read as a page; None for all.
         slow: called before a page is read by OCR.
@@ -155,10 +154,7 @@ class _Paper:
             return self.picture(page, number)
         with self.ground.hidden(page) as hidden:
             read = self._read(page, number, hidden)
-        if read.image:
-            return read
-        annotated = not pdf.has_annotations(page)
-        return replace(read, image=pdf.png(pdf.drawn(page, PAGE_DPI, annotated=annotated)))
+        return read if read.image else replace(read, image=pdf.png(pdf.printed(page, PAGE_DPI)))
 
     def _read(self, page: Any, number: int, hidden: bool) -> PageBlocks:
         raw = glyphs.read(page, self.unnamed)
@@ -174,13 +170,13 @@ class _Paper:
         return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int, hidden: bool) -> PageBlocks:
-        annotated = not pdf.has_annotations(page)
-        picture = pdf.drawn(page, PAGE_DPI, annotated=annotated)
+        def crop(box: Bounds) -> bytes:
+            return pdf.png(pdf.printed(page, CROP_DPI, box))
+
+        picture = pdf.printed(page, PAGE_DPI)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
-        reading = text_layer.blocks_of(
-            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
-        )
-        self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
+        reading = text_layer.blocks_of(raw, number, crop, self.before, seen)
+        self.before = replace(reading, blocks=[], loose=[])
         image, blocks, loose = b"" if hidden else pdf.png(picture), reading.blocks, reading.loose
         return PageBlocks(
             number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes, loose=loose

@@ -32,14 +32,6 @@ class PaperReading:
         for place, (segment, draft) in enumerate(zip(self.body.segments, self.drafts, strict=True)):
             yield place, segment, draft
 
-    @property
-    def by_section(self) -> dict[int, list[int]]:
-        """Places of the questions by the id of their section."""
-        places: dict[int, list[int]] = {}
-        for place, segment in enumerate(self.body.segments):
-            places.setdefault(id(segment.section), []).append(place)
-        return places
-
     @cached_property
     def outside(self) -> list[str]:
         """The lines before the first question, heads and feet."""

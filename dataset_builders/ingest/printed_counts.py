@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.paper_reading import PaperReading
+from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
 from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, each_blank, marks
 from livek12.dataset_builders.ingest.questions.segment import Section
 
@@ -48,13 +48,13 @@ _OF_THE_PAPER = both_scripts(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷
 VOLUME = both_scripts(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
 
 
-def missed_counts(reading: PaperReading) -> list[str]:
-    """Lines on printed counts and sums that are not those of the questions."""
+def counts_are_met(reading: PaperReading) -> Iterator[Breach]:
+    """Printed counts and sums are those of the questions."""
     lines = _of_paper(reading)
-    by_section = {of: [reading.drafts[place] for place in places] for of, places in reading.by_section.items()}
+    by_section = {of: [reading.drafts[place] for place in places] for of, places in reading.body.by_section.items()}
     for place, section in enumerate(reading.body.sections):
         lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
-    return lines
+    yield from (Breach(line, error=True) for line in lines)
 
 
 def _of_paper(reading: PaperReading) -> list[str]:
@@ -64,13 +64,13 @@ def _of_paper(reading: PaperReading) -> list[str]:
     printed = _counts(text)
     if len(printed) == 1 < printed[0] and printed[0] not in counts:
         possible = sorted(counts)
-        lines.append(f"the paper says that it has {either(printed)} questions, and {either(possible)} were found")
+        lines.append(f"the paper says that it has {_either(printed)} questions, and {_either(possible)} were found")
     totals = _totals(reading)
     if totals and all(draft.points is None for draft in reading.drafts):
-        lines.append(f"the paper says that it has {either(totals)} points, and none of its questions has any")
+        lines.append(f"the paper says that it has {_either(totals)} points, and none of its questions has any")
     elif totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
-        worth = either(sorted(sums))
-        lines.append(f"the paper says that it has {either(totals)} points, and its questions have {worth}")
+        worth = _either(sorted(sums))
+        lines.append(f"the paper says that it has {_either(totals)} points, and its questions have {worth}")
     return lines
 
 
@@ -112,7 +112,7 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
         printed = [int(total / each)]
     if printed and not any(len(some) in printed for some in reach):
         many = len(own or reach[-1])
-        lines.append(f"section {title!r} says that it has {either(printed)} questions, and {many} were found")
+        lines.append(f"section {title!r} says that it has {_either(printed)} questions, and {many} were found")
     only = {mark.points for mark in marks(section.title)}
     if (
         own
@@ -136,6 +136,5 @@ def _counts(text: str) -> list[int]:
     return list(dict.fromkeys(number for number in counts if 0 < number <= 200))
 
 
-def either(values: Sequence[float]) -> str:
-    """Numbers as a text."""
+def _either(values: Sequence[float]) -> str:
     return " or ".join(f"{value:g}" for value in values)

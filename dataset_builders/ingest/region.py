@@ -40,12 +40,7 @@ def read_region(
     """Reads a question from boxes, in their order; its number is "" where none is printed.
 
     Args:
-        paper: the PDF.
-        boxes: at least one.
-        id: of the draft.
-        language: of the paper.
         section: title of the question's section, which may say its type.
-        subject: of the paper.
         number: the only one that is a number, and no label of the text; "": any.
 
     Raises:

@@ -36,13 +36,9 @@ def pages(
     path: Path, language: Language | None, how: str, numbers: Pages, seconds: float = SECONDS,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[PageBlocks]:  # fmt: skip
-    """Yields the pages that a process reads.
+    """Yields the pages that a process reads, as `page_reader.read_here` does.
 
     Args:
-        path: the PDF.
-        language: of the text, or None.
-        how: as for `extract.extract_pages`.
-        numbers: of the pages, or boxes; None for all.
         seconds: processor time of one page; `OCR_FACTOR` times that for OCR.
         memory_bytes: address space of the process.
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
@@ -19,13 +19,13 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.questions.headings import is_section, numeral
+from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
-    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[第문题][문항제]{0,2}[\s.]?){0,4}Q?[(（\[【〖]?)\s*"
-    r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、,)）\]】〗:：]|[题題번]|(?=[\s(（]|$))\s*"
+    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}Q?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
+    r"(?P<after>\s*[题題번]?\s*(?:[.．](?!\d)|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
@@ -33,7 +33,7 @@ _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 copy has more or fewer before those that are compared."""
 _WORDS: Final = 3.0
 """Weight of all words of a question's beginning; its number has 1, the title of its section a half."""
-_SECTION, SURE = 0.5, 1.5
+_SECTION, SURE, _ANEW = 0.5, 1.5, 0.8
 _INDENTED: Final = 0.02
 """Of the page's width: numbers further in are of another style."""
 
@@ -47,12 +47,14 @@ class KeyPlace:
         end: of the number in it.
         words: weight of the question's words that are there.
         style: of the number; "" without one.
+        worth: of the number, less where it is that within a section.
     """
 
     item: int
     end: int
     words: float = 0.0
     style: str = ""
+    worth: float = 1.0
 
 
 def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
@@ -60,24 +62,26 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     heads = _numbered(items)
     by_words = _by_words([draft.markdown for draft in drafts], items)
     sections = _sections(items)
+    ranks = ranks_in_sections(drafts)
     candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
         own = {place.item: place for place in by_words.get(index, ())}
-        for place in heads.get(draft.number, ()):
+        anew = [replace(place, worth=_ANEW) for place in heads[ranks[index]] if ranks[index] != draft.number]
+        for place in [*anew, *heads[draft.number]]:
             words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
-            own[place.item] = KeyPlace(place.item, place.end, words, place.style)
+            own[place.item] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
-    bonus = [_SECTION * bool(titles[at] and sections[place.item] in titles[at]) for at, place in candidates]
+    bonus = [_likeness(sections[place.item], titles[at]) for at, place in candidates]
     styles = {place.style for _, place in candidates} - {""}
     covers = {style: _cover(style, candidates) for style in styles}
     best = max(covers.values(), default=0.0) or 1.0
     weights = [
-        (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
+        own.worth * (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
         for (_, own), more in zip(candidates, bonus, strict=True)
     ]
-    chosen = dict(candidates[at] for at in _chain(candidates, weights)[0])
+    chosen = dict(candidates[at] for at in chain(candidates, weights)[0])
     taken = {place.item for place in chosen.values()}
     for index, place in sorted(candidates, key=lambda pair: -pair[1].words):
         if index not in chosen and place.words >= SURE and place.item not in taken:
@@ -86,33 +90,45 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     return chosen
 
 
+def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
+    """The number of each question where each section is numbered anew."""
+    seen: Counter[tuple[str, str]] = Counter()
+    ranks = []
+    for draft in drafts:
+        seen[draft.elective, draft.section] += 1
+        ranks.append(str(seen[draft.elective, draft.section]))
+    return ranks
+
+
 def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
     """The weight of the numbers of a style that follow the paper, times their share of all in that style."""
-    chain, total = _chain(candidates, [(own.style == style) + own.words for _, own in candidates])
-    used = {candidates[at][1].item for at in chain if candidates[at][1].style == style}
+    followed, total = chain(candidates, [own.worth * (own.style == style) + own.words for _, own in candidates])
+    used = {candidates[at][1].item for at in followed if candidates[at][1].style == style}
     there = {own.item for _, own in candidates if own.style == style}
     return total * len(used) / len(there)
 
 
-def _chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
+def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
     """Indices of the candidates of most weight whose lines and questions both go up, and the weight."""
     size = 1 + max((index for index, _ in candidates), default=0)
-    tree = [(0.0, -1)] * (size + 1)
+    tree = [(0.0, 1)] * (size + 1)  # of equal ones the first: its place is negated
     before = [-1] * len(candidates)
     waiting: list[tuple[int, tuple[float, int]]] = []
     for at, ((index, place), weight) in enumerate(zip(candidates, weights, strict=True)):
         if at and place.item > candidates[at - 1][1].item:
             _update(tree, waiting)
         if weight > 0:
-            total, before[at] = max((tree[node] for node in _below(index)), default=(0.0, -1))
-            waiting.append((index, (total + weight, at)))
+            total, last = max((tree[node] for node in _below(index)), default=(0.0, 1))
+            before[at] = -last
+            waiting.append((index, (total + weight, -at)))
     _update(tree, waiting)
-    total, at = max(tree)
-    chain = []
+    total, last = max(tree)
+    at = -last
+    places = []
     while at >= 0:
-        chain.append(at)
+        places.append(at)
         at = before[at]
-    return chain[::-1], total
+    return places[::-1], total
 
 
 def _below(index: int) -> Iterable[int]:
@@ -142,13 +158,15 @@ def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
         if item.line and item.line.pitch:
             continue  # a listing
         if match := NUMBER.match(item.text):
-            style = f"{squeezed(match['before']).casefold()}0{match['after']}".translate(_WIDE)
+            before = squeezed(match["before"]).casefold()
+            style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
             number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
         elif item.line and (counted := numeral(item.text)):
             (value, end), style = counted, "numeral"
             number = str(value)
         else:
             continue
+        style += "!" * begins_answer(item.text[end:])
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
         heads[number].append(KeyPlace(at, end, style=style))
     return heads
@@ -165,12 +183,20 @@ def _short(draft: Draft, text: str) -> float:
 
 def _sections(items: Sequence[Item]) -> list[str]:
     """The title of each line's section, without spaces."""
-    titles, last = [], "\n"
+    titles, last = [], ""
     for item in items:
-        if item.line and is_section(item.text):
+        if item.line and (is_section(item.text) or numeral(item.text)):
             last = squeezed(re.split(r"[(（:：,，]", item.text)[0]) or last
         titles.append(last)
     return titles
+
+
+def _likeness(title: str, section: str) -> float:
+    """The weight of a key's section for a question of the paper's: its title or numeral is the same, or another."""
+    numerals = [match[0] if (match := numeral(text)) else 0 for text in (title, section)]
+    if all(numerals):
+        return _SECTION if numerals[0] == numerals[1] else -1.0
+    return _SECTION * bool(title and section and title in section)
 
 
 def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:

@@ -419,21 +419,9 @@ _VALUE_ALONE = both_scripts(
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_BARE_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）]?$")
-_WITH_WORTH = re.compile(
-    r"\D{0,12}(\d{1,3})\s?[.．、)）]?"
-    r"(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)",
-    re.IGNORECASE,
-)
-_LABELLED = both_scripts(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
-_BRACKETS = both_scripts(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-_LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
-_HEADED = both_scripts(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _RARELY = 3, 8
-_PART = 3
-"""Characters of the label of a part, (a)."""
+_FEWEST = 3
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
@@ -474,26 +462,16 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
         [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
         for own in spans
     ]
-    named: dict[str, list[str]] = {}
-    for own in spans:
-        if section_type(own[0].text) and numeral(own[0].text):
-            named.setdefault(_IN_BRACKETS.sub("", own[0].text[1:]), []).append(own[0].text[:1])
-    firsts = [run[0].number for run in series if run]
-    goes_on = sum(first > 1 for first in firsts) > sum(first == 1 for first in firsts)
     parts: list[list[Entry]] = []
     for title, own, printed in zip(titles, spans, series, strict=True):
-        few = not printed and is_section(own[0].text)  # or with remarks in place of answers
-        run = _questions(own) if few else printed
-        same = named.get(_IN_BRACKETS.sub("", own[0].text[1:]), [])
-        again = len({*same}) == len(same) > 1 and not any(own[at.place].text[:1].isdigit() for at in run)
-        if entry := _of_numeral(own, bool(run) and (goes_on or is_section(own[0].text)), again, name):
+        if entry := _of_numeral(own, bool(printed), name):
             parts.append([entry])
             continue
-        begins = rows | {id(own[anchor.place]) for anchor in run}
+        begins = rows | {id(own[anchor.place]) for anchor in printed}
         listed = {id(item): [answer for _, answer in _series(item.text)] for item in own}
         begins |= {at for at, answers in listed.items() if len(answers) > 2 and all(map(_LABELS.fullmatch, answers))}
-        below = run[0].place if len(run) > 1 else len(own)
-        within = range(below, run[-1].place if len(run) >= _FEWEST else below)
+        below = printed[0].place if len(printed) > 1 else len(own)
+        within = range(below, printed[-1].place if len(printed) >= _FEWEST else below)
         outer = [
             item
             for at, item in enumerate(own)
@@ -501,7 +479,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
         ]
         short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
         due = {1, *(entry.number + 1 for entry in short)}
-        run = [anchor for anchor in run if len(questions) > 1 or anchor.number in due]
+        run = [anchor for anchor in printed if len(questions) > 1 or anchor.number in due]
         long = _numbered(own, run, name) if not short or [anchor.place for anchor in run] != [0] else []
         parts.append([replace(each, elective=each.elective or title) for each in _merged(short, long, bool(labels))])
     return _weighed(_named([part for part in parts if part]), items)
@@ -538,14 +516,12 @@ def _named(parts: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [replace(entry, label="") if apart else replace(entry, elective="") for part in parts for entry in part]
 
 
-def _of_numeral(items: Sequence[Item], is_title: bool, again: bool, where: str) -> Entry | None:
-    """The entry of a question that only a Chinese numeral counts; a title of a section, that comes once, is none."""
+def _of_numeral(items: Sequence[Item], is_title: bool, where: str) -> Entry | None:
+    """The entry of a question that only a Chinese numeral counts; a title of a section is none."""
     end = numeral(items[0].text) if items[0].line else None
     text = items[0].text[end[1] :] if end else ""
-    alone = bool(begins_answer(text) or _SOLVES.match(text) or again)
-    text = "" if again else text
     titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or is_title
-    if not end or (titled and not alone):
+    if not end or (titled and not (begins_answer(text) or _SOLVES.match(text))):
         return None
     answer, solution = _answer_and_solution("\n".join(filter(None, (text, *map(_printed, items[1:])))).strip())
     return Entry(end[0], answer, None, solution, where=where)
@@ -700,7 +676,9 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
         goes_on = bool(own) and (own[0][0] in (last, last + 1) or (bool(after) and after[0][0] == own[-1][0] + 1))
         alone = len(own) == 1 and not re.fullmatch(_SHORT, own[0][1])
         last = own[-1][0] if own else last
-        letters = re.findall("[A-J]", text) if _LETTER_ROW.fullmatch(text) else []
+        counted = numeral(text)
+        row = text[counted[1] :] if counted else text
+        letters = re.findall("[A-J]", row) if _LETTER_ROW.fullmatch(row) else []
         if place in grids:
             answers += grids[place]
         elif spans := list(_SPAN.finditer(text)):
@@ -757,17 +735,10 @@ def _value(head: re.Match[str]) -> int:
 
 
 def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
-    """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
-    alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
-    anew = sum(a.number > b.number for a, b in pairwise(questions))
-    more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
-    chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
-    entries = of_list(items, chosen, where)
-    return (
-        [replace(entry, unsure=_TWICE) for entry in entries]
-        if anew and chosen and chosen[0] is questions[0]
-        else entries
-    )
+    """Entries of `questions`, unsure where numbers come twice."""
+    entries = of_list(items, questions, where)
+    anew = any(a.number > b.number for a, b in pairwise(questions))
+    return [replace(entry, unsure=_TWICE) for entry in entries] if anew else entries
 
 
 def of_list(items: Sequence[Item], chosen: Sequence[Anchor], where: str) -> list[Entry]:
@@ -802,13 +773,6 @@ def _printed(item: Item) -> str:
     return item.text if item.line else table(item.block) or PICTURE
 
 
-def _answered(items: Sequence[Item], questions: Sequence[Anchor]) -> list[Anchor]:
-    """Entries whose numbers stand before the head of an answer, if most do: other numbers are of lists."""
-    lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
-    headed = [Anchor(place, int(m[1]), m.start(2)) for place, m in lines if begins_answer(m[2])]
-    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(questions) else []
-
-
 def _questions(items: Sequence[Item]) -> list[Anchor]:
     """The questions of a key, which is a paper too."""
     body = segment(Stream(items=[*items], headings={item.box.page: [] for item in items})) if items else Body()
@@ -817,17 +781,6 @@ def _questions(items: Sequence[Item]) -> list[Anchor]:
     later = _questions(body.answers) if 0 < len(body.answers) < len(items) else []
     own += [replace(anchor, place=places[id(body.answers[anchor.place])]) for anchor in later]
     return sorted(own, key=lambda anchor: anchor.place)
-
-
-def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
-    """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
-    lines = [(place, match) for place, item in enumerate(items) if (match := form.match(item.text))]
-    words = Counter(match[0][: match.start(1)] for _, match in lines)
-    lines = [line for line in lines if words[line[1][0][: line[1].start(1)]] == max(words.values())]
-    steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
-    if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
-        return []
-    return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:

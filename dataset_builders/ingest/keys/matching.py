@@ -17,6 +17,7 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, chain, ranks_in_sections
 from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
 from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, QuestionWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
@@ -212,51 +213,44 @@ def _head(entry: Entry) -> str:
 
 
 def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
-    """Entries of each question where numbers come again in the key: its series are those of the paper, in order.
+    """Entries of each question where numbers come again in the key, in order; empty if numbers alone tell.
 
-    A series is of the questions that it covers best; if another could be, of none. Empty if numbers alone tell.
+    Another entry that fits as well, and is no other question's, is a rival if it has an answer or most have one.
     """
-    numbers = [entry.number for entry in entries]
-    single = len({*numbers}) == len(numbers) or any(entry.of for entry in entries)
+    single = len({entry.number for entry in entries}) == len(entries) or any(entry.of for entry in entries)
     if single or not all(draft.number.isdigit() for draft in drafts):
         return {}
-    theirs = _runs(numbers, [entry.elective for entry in entries])
-    if len(theirs) < 2:
-        return {}
-    ours = _runs([int(draft.number) for draft in drafts], [f"{draft.elective} {draft.section}" for draft in drafts])
-    spans = [
-        (first, last + 1, own)
-        for first in range(len(ours))
-        for last in range(first, min(first + _MOST_SECTIONS, len(ours)))
-        if _are_series(own := [drafts[at] for run in ours[first : last + 1] for at in run])
+    ranks = ranks_in_sections(drafts)
+    pairs = [
+        (index, KeyPlace(at, 0))
+        for at, entry in enumerate(entries)
+        for index, draft in enumerate(drafts)
+        if str(entry.number) in (draft.number, ranks[index])
     ]
-    values = {
-        (place, first, last): _value(own, [entries[at] for at in run])
-        for place, run in enumerate(theirs)
-        for first, last, own in spans
+    fits = {(index, place.item): _fit(drafts[index], entries[place.item]) for index, place in pairs}
+    chosen = {index: place.item for index, place in (pairs[at] for at in chain(pairs, [*fits.values()])[0])}
+    free = {*range(len(entries))} - {*chosen.values()}
+    rivals = {
+        index: [other for other in free if fits.get((index, other), 0.0) >= fits[index, at]]
+        for index, at in chosen.items()
     }
-    best: list[list[tuple[float, list[tuple[int, int, int]]]]] = [[(0.0, [])] * (len(ours) + 1)]
-    for place in range(len(theirs)):
-        row = [best[-1][0]]
-        for end in range(1, len(ours) + 1):
-            ways = [best[-1][end], row[-1]]
-            for first, last, _ in spans:
-                if last == end and (value := values[place, first, last]) > 0:
-                    total, pairs = best[-1][first]
-                    ways.append((total + value, [*pairs, (place, first, last)]))
-            row.append(max(ways, key=lambda way: way[0]))
-        best.append(row)
-    pairs = best[-1][-1][1]
-    placed = {place for place, _, _ in pairs}
-    aligned: dict[str, list[int]] = {}
-    for place, first, last in pairs:
-        rivals = [other for other in range(len(theirs)) if other not in placed or other == place]
-        own = [drafts[at] for run in ours[first:last] for at in run]
-        for other in rivals:
-            if values[other, first, last] >= _ALIKE * values[place, first, last]:
-                for draft, at in _pairs(own, [entries[at] for at in theirs[other]]):
-                    aligned.setdefault(draft.id, []).append(theirs[other][at])
+    several = 2 * sum(map(bool, rivals.values())) > len(chosen)
+    aligned = {
+        drafts[index].id: [at, *(other for other in rivals[index] if several or entries[other].answer.strip(PICTURE))]
+        for index, at in chosen.items()
+    }
     return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
+
+
+def _fit(draft: Draft, entry: Entry) -> float:
+    """The weight of an entry for a question of its number: the form of its type, and its section's title."""
+    titled = bool(entry.elective) and squeezed(entry.elective) in squeezed(f"{draft.elective} {draft.section}")
+    return (
+        0.5
+        + 0.5 * (str(entry.number) == draft.number)
+        + 0.5 * (bool(_labels(entry.answer)) == bool(draft.options))
+        + titled
+    )
 
 
 _QUESTION = 300
@@ -265,39 +259,6 @@ _END, _LITTLE = 12, 24
 """Letters of a line's beginning or end by which it is found; tokens of heads and points, which are no answer."""
 _WORTH_FIRST = 12
 """Characters at an end of a line in which points make it a question's."""
-_MOST_SECTIONS, _ALIKE = 12, 0.8
-"""Sections that one series of a key goes through; a value from which another series may be meant as well."""
-
-
-def _runs(numbers: Sequence[int], parts: Sequence[str]) -> list[list[int]]:
-    """Places of numbers between those that begin anew, within a part."""
-    runs: list[list[int]] = []
-    for at, number in enumerate(numbers):
-        if runs and number > numbers[runs[-1][0]] and parts[at] == parts[at - 1]:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    return runs
-
-
-def _are_series(drafts: Sequence[Draft]) -> bool:
-    """Checks that nearly each number is there once; one may be misprinted."""
-    return 10 * len({draft.number for draft in drafts}) >= 9 * len(drafts)
-
-
-def _value(drafts: Sequence[Draft], entries: Sequence[Entry]) -> float:
-    """Questions that a series answers in the form of their type, less half of the numbers that one of both lacks."""
-    pairs = [(draft, entries[at]) for draft, at in _pairs(drafts, entries)]
-    fits = sum(1.0 if bool(_labels(entry.answer)) == bool(draft.options) else 0.5 for draft, entry in pairs)
-    fits += sum(squeezed(entry.elective) in squeezed(draft.section) for draft, entry in pairs if entry.elective)
-    return fits - 0.5 * (len(drafts) + len(entries) - len({draft.id for draft, _ in pairs}) - len(pairs))
-
-
-def _pairs(drafts: Sequence[Draft], entries: Sequence[Entry]) -> list[tuple[Draft, int]]:
-    """Questions and places of their entries by number; by order, if as many begin anew in the key alone."""
-    if drafts and len(drafts) == len(entries) and entries[0].number == 1 < int(drafts[0].number):
-        return [(draft, at) for at, draft in enumerate(drafts)]
-    return [(draft, at) for draft in drafts for at, entry in enumerate(entries) if str(entry.number) == draft.number]
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:

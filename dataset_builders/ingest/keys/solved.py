@@ -32,7 +32,7 @@ from livek12.dataset_builders.ingest.keys.words import (
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.options import begins_option, split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -84,7 +84,7 @@ def aligned_entries(
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(drafts[index].markdown)
         heads = (
-            at for at, item in enumerate(own) if at and is_section(item.text) and squeezed(item.text) not in question
+            at for at, item in enumerate(own) if at and _is_head(item.text) and squeezed(item.text) not in question
         )
         spans[index] = own[: min([end, *heads])]
         if entry := _copied(drafts[index], spans[index], place, stream, drafts):
@@ -98,8 +98,32 @@ def aligned_entries(
         copy = copies.get(index)
         listed += [copy] if copy and (copy.answer or copy.solution) else aligned
     words = QuestionWords({draft.id: draft.markdown for draft in drafts})
+    listed = _with_labels(listed, drafts, read, {})
     better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
-    return listed if better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words) else [*read]
+    better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
+    return listed if better else _joined(read)
+
+
+def _is_head(text: str) -> bool:
+    """Checks for the title of a section, or its numeral alone."""
+    counted = numeral(text)
+    return is_section(text) or bool(counted and not text[counted[1] :].strip())
+
+
+def _joined(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries in which the only label of a number is the answer of its only solution."""
+    alone = [is_label(entry.answer) and not entry.solution for entry in entries]
+    times = Counter(zip(((entry.number, entry.elective) for entry in entries), alone, strict=True))
+    labels = {(e.number, e.elective): e.answer for e, is_alone in zip(entries, alone, strict=True) if is_alone}
+    joined = []
+    for entry, is_alone in zip(entries, alone, strict=True):
+        key = entry.number, entry.elective
+        if times[key, True] != 1 or times[key, False] != 1 or (is_label(entry.answer) and not is_alone):
+            joined.append(entry)
+        elif not is_alone:
+            text = "\n".join(filter(None, (entry.answer, entry.solution)))
+            joined.append(replace(entry, answer=labels[key], solution=text or None))
+    return joined
 
 
 def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
@@ -181,18 +205,28 @@ def _of_copies(
     few = 2 * len(answered) <= len(entries)
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
     listed = entries_of_items(others, name)  # before the copies, or behind the last
-    numbers = {entry.number for entry in listed}
     if few and _worth(listed, drafts) > _worth(entries, drafts):
         return listed
-    choices = {draft.id for draft in drafts if draft.options}
-    bare = [entry for entry in entries if entry.of in choices and not entry.answer]
-    by_number = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
-    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*by_number}
     looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
-    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else looks
-    if len(bare) >= _FEWEST_RUNS and 2 * sum(bool(letters.get(entry.of)) for entry in bare) > len(bare):
-        return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
-    return entries
+    return _with_labels(entries, drafts, listed, looks)
+
+
+def _with_labels(
+    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], looks: Mapping[str, str]
+) -> list[Entry]:
+    """Entries with the labels of a list, else those that `looks` tell, for choices that have none of their own."""
+    by_id = {entry.of: entry for entry in entries}
+    bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
+    rows = [row for row in listed if is_label(row.answer)]
+    by_number = {str(row.number): row.answer.strip("()（）. ") for row in rows}
+    whole = len(by_number) == len(rows) and {draft.number for draft in bare} <= {*by_number}
+    labels = {draft.id: by_number[draft.number] if whole else looks.get(draft.id, "") for draft in bare}
+    if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
+        return [*entries]
+    for draft in bare:
+        entry = by_id.get(draft.id, Entry(_number(draft), "", of=draft.id, elective=draft.elective))
+        by_id[draft.id] = replace(entry, answer=labels[draft.id])
+    return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
 
 
 def _chosen(draft: Draft, items: Sequence[Item]) -> str:

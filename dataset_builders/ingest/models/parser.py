@@ -115,11 +115,7 @@ def _text(page: PageBlocks) -> str:
 
 
 def _questions(text: str) -> list[dict[str, Any]]:
-    """The questions of a reply, each with a number and a text.
-
-    Raises:
-        Unreadable: not in the schema's form.
-    """
+    """The questions of a reply, each with a number and a text; Unreadable if not in the schema's form."""
     rows: Any = parse_object(text).get("questions")
     if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
         raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
@@ -209,10 +205,10 @@ class Parser(Model):
                         theirs.setdefault(draft.id, "")
         checked = [_reread(draft, theirs.get(draft.id), self.name) for draft in drafts]
         lost.sort(key=lambda each: (each.page.number, each.line))
-        summary = f"{self.name} read {read} questions on {len(requests)} pages"
-        summary += f"; {len(lost)} of them are in none of the rules', and it reads {{}} of the rules' otherwise"
         differing = sum(text is not None for text in theirs.values())
-        return checked, lost, [summary.format(differing), *sorted(notes)]
+        summary = f"{self.name} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the"
+        summary += f" rules', and it reads {differing} of the rules' otherwise"
+        return checked, lost, [summary, *sorted(notes)]
 
 
 def _stands(row: dict[str, Any], page: str) -> bool:

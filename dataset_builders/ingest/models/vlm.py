@@ -3,8 +3,8 @@
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
 page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
 documented form. A reply in another form is asked for again; after three times the region is left unread, with its
-picture and a note. A page without a layout ends the paper. Ink outside all regions is reported. The rules read each
-page too: where they read otherwise the lines have both readings, and lines that are in no region are kept.
+picture and a note. A page without a layout ends the paper. The rules read each page too: where they read otherwise the
+lines have both readings, and lines and figures that are in no region are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast
 
 from PIL import Image as Pictures
-from PIL import ImageDraw, ImageOps
+from PIL import ImageOps
 from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
@@ -43,19 +43,15 @@ _RECORD: Final = re.compile(
 )
 _DEGREES: Final = {"up": 0, "right": 90, "down": 180, "left": 270, None: 0}
 _KINDS: Final[dict[str, Kind | None]] = {
-    **dict.fromkeys(
-        ("text", "title", "doc_title", "paragraph_title", "list_item", "ref_text", "index", "phonetic", "code",
-         "algorithm", "formula_number"), "text"
-    ),
-    "table": "table", "equation": "formula",
-    **dict.fromkeys(("image", "chart", "image_block", "unknown"), "figure"),
-    **dict.fromkeys(
-        ("table_caption", "image_caption", "code_caption", "caption", "table_footnote", "image_footnote", "footnote"),
-        "caption",
-    ),
-    **dict.fromkeys(("header", "aside_text"), "header"),
-    **dict.fromkeys(("footer", "page_number", "page_footnote"), "footer"),
-    **dict.fromkeys(("list", "equation_block", "inline_formula"), None),
+    name: kind
+    for kind, names in cast(dict[Kind | None, str], {
+        "text": "text title doc_title paragraph_title list_item ref_text index phonetic code algorithm formula_number",
+        "table": "table", "formula": "equation", "figure": "image chart image_block unknown",
+        "caption": "table_caption image_caption code_caption caption table_footnote image_footnote footnote",
+        "header": "header aside_text", "footer": "footer page_number page_footnote",
+        None: "list equation_block inline_formula",
+    }).items()
+    for name in names.split()
 }  # fmt: skip
 """Of MinerU2.5; None: what is in it is listed by itself."""
 _OTSL: Final = re.compile(r"<(fcel|ecel|lcel|ucel|xcel|nl)>")
@@ -66,16 +62,9 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class DocumentForm:
-    """A model's prompts.
+    """A model's prompts: for text (tables and formulas are alike), before each, for a page's layout if it finds that.
 
-    Attributes:
-        name: of the model.
-        named: words in a served model's name.
-        text: the prompt for text; those for tables and formulas are alike.
-        lead: before each prompt.
-        layout: the prompt for a page's layout; "" for a model that reads elements alone.
-        system: "": none is sent.
-        fields: of every request at an endpoint.
+    `named` are words in a served model's name, `fields` of every request at an endpoint.
     """
 
     name: str
@@ -105,11 +94,7 @@ FORMS: Final = {
 
 
 def form_of(model: str, name: str = "") -> DocumentForm:
-    """The form of that name, else by the model's name.
-
-    Raises:
-        UserError: no such form, or a model's name that tells none.
-    """
+    """The form of that name, else by the model's name; UserError if there is none."""
     if name:
         if name not in FORMS:
             raise UserError(f"--vlm-form {name!r}: choose {', '.join(FORMS)}")
@@ -134,11 +119,7 @@ class PageRegion(NamedTuple):
 
 
 def layout_of(reply: str, page: int = 1) -> list[PageRegion]:
-    """The regions of a page in MinerU2.5's form, in reading order.
-
-    Raises:
-        Unreadable: other text, a box off the page, an unknown kind, too many regions.
-    """
+    """The regions of a page in MinerU2.5's form, in reading order; Unreadable for another text."""
     regions: dict[PageRegion, None] = {}
     text, place, count = reply.strip(), 0, 0
     while place < len(text):
@@ -176,11 +157,7 @@ def _region(record: re.Match[str], page: int) -> PageRegion | None:
 
 
 def element_of(reply: str, element: Element) -> str:
-    """An element's text: lines, a table's rows with tabs between cells, or LaTeX without dollar signs.
-
-    Raises:
-        Unreadable: empty, too long, with special tokens, or in another form.
-    """
+    """An element's text, rows with tabs between cells, or LaTeX without dollar signs; Unreadable in another form."""
     text = reply.strip()
     if not text:
         raise Unreadable("is empty")
@@ -243,25 +220,13 @@ _SIDE: Final = 1036
 """Of the square that MinerU2.5 is shown a page as, in pixels."""
 _LEAST: Final = 28
 """Pixels of a crop's shorter side; what is smaller gets a margin."""
-_INK: Final = 160
 _WHITE: Final = 0.004
 """Of the page: white kept around a block."""
-_OUTSIDE: Final = 0.02
-"""Share of a page's ink outside all regions from which it is said."""
 _TASK: Final = "ingest-vlm"
 
 
 class Reader(Model):
-    """A model that reads pages.
-
-    Args:
-        spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        form: one of `FORMS`; "": by the model's name.
-        folder: of the cache of replies; None: no cache.
-
-    Raises:
-        UserError: no such engine or form, or a model that it cannot run.
-    """
+    """A model that reads pages, MODEL[@ENGINE[:K=V,…]], in one of `FORMS` ("": by its name); UserError if none can."""
 
     def __init__(self, spec: str, form: str = "", folder: Path | None = None) -> None:
         named = model_spec(spec, "--vlm")
@@ -272,11 +237,7 @@ class Reader(Model):
         super().__init__(named, folder)
 
     def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
-        """Yields the pages of a paper.
-
-        Raises:
-            UserError: the paper cannot be read, or the model gives no layout of a page.
-        """
+        """Yields the pages of a paper; UserError if it cannot be read, or the model gives no layout of a page."""
         for page in worker.pages(path, language, "auto", numbers):
             picture = Pictures.open(io.BytesIO(page.image)).convert("RGB")
             if self.form.layout:
@@ -286,7 +247,6 @@ class Reader(Model):
                 blocks = page.blocks
                 regions = [PageRegion(block.kind, _with_white(block.box)) for block in blocks]
             read, notes = self._read(page.number, picture, regions, blocks)
-            notes += _outside(picture, regions, self.name)
             yield replace(page, blocks=_compared(read, page.blocks), notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
@@ -361,10 +321,12 @@ def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
     A figure of the model has the labels of the rules' figures alone.
     """
     own: dict[int, list[Line]] = {}
-    made = list(blocks)
+    made: list[tuple[Block, int]] = [(block, place) for place, block in enumerate(blocks)]
     for block in rules:
-        for line in block.lines:
-            x, y = (line.box.left + line.box.right) / 2, (line.box.top + line.box.bottom) / 2
+        things: list[Line | None] = [*block.lines] or [None]
+        for line in things:
+            box = line.box if line else block.box
+            x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
             around = [
                 (each.box.area, place)
                 for place, each in enumerate(blocks)
@@ -372,14 +334,14 @@ def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
                 and each.box.top <= y <= each.box.bottom
                 and (each.kind != "figure" or block.kind == "figure")
             ]
-            if around:
+            if around and line:
                 own.setdefault(min(around)[1], []).append(line)
-            elif line.text.strip():
-                alone = replace(line, readings=(line.text, ""))
-                below = (place for place, each in enumerate(made) if each.box.top > y and each.column == block.column)
-                made.insert(next(below, len(made)), replace(block, box=line.box, lines=[alone], picture=None))
-    ids = {id(block): place for place, block in enumerate(blocks)}
-    return [_doubted(block, own.get(ids[id(block)], [])) if id(block) in ids else block for block in made]
+            elif not around and (line is None or line.text.strip()):
+                alone = [replace(line, readings=(line.text, ""))] if line else []
+                below = (at for at, (each, _) in enumerate(made) if each.box.top > y and each.column == block.column)
+                kept = replace(block, box=box, lines=alone, picture=None if alone else block.picture)
+                made.insert(next(below, len(made)), (kept, -1))
+    return [_doubted(block, own.get(place, [])) if place >= 0 else block for block, place in made]
 
 
 def _doubted(block: Block, rules: Sequence[Line]) -> Block:
@@ -418,16 +380,3 @@ def _with_white(box: Box) -> Box:
     left, top = max(0.0, box.left - _WHITE), max(0.0, box.top - _WHITE)
     right, bottom = min(1.0, box.right + _WHITE), min(1.0, box.bottom + _WHITE)
     return Box(page=box.page, left=left, top=top, right=right, bottom=bottom)
-
-
-def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
-    """A note if ink of the page is in no region."""
-    ink = picture.convert("L").point(lambda value: 255 if value < _INK else 0)
-    every = ink.histogram()[255]
-    pen = ImageDraw.Draw(ink)
-    for region in regions:
-        pen.rectangle(_pixels(ink, _with_white(region.box)), fill=0)
-    rest = ink.histogram()[255]
-    if not every or rest / every < _OUTSIDE:
-        return []
-    return [f"{rest / every:.0%} of what is printed on this page is in no region that was read by {name}"]

@@ -1,7 +1,6 @@
 """Pieces of a page in order: columns, paragraphs, captions, blocks.
 
-Contract: pieces are in points from the top left; blocks are in reading order, one column after the other. Text layers
-and OCR meet here.
+Contract: blocks are in reading order, one column after the other. Text layers and OCR meet here.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final
 
 from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import BIG, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import BIG, FENCES, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
     TICKED,
@@ -28,33 +27,28 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     Origin,
     is_caption,
 )
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, pair_fences, share_a_band
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, closing, lines_of, pair_fences, share_a_band
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
-_RUN: Final = 1.5
-"""Letter sizes of white space that end a run of text."""
-_GAP: Final = 0.75
-"""Letter sizes of white space that may part two columns; between words there is less."""
+_RUN, _GAP = 1.5, 0.75
+"""Letter sizes of white space that end a run of text, and that may part two columns; between words there is less."""
 _NUMBER: Final = both_scripts(r"(?:Question|Problem|Q|【?第)?(\d{1,3})(?:([.．、,，)）題题】])(?!\d)|$)", re.IGNORECASE)
 _TITLE: Final = both_scripts(
     r"[(（]?[一二三四五六七八九十]{1,3}[)）、．.]|第[一二三四ⅠⅡⅢⅣIV\d]{1,3}[卷部大节]|(?:Part|Section)", re.IGNORECASE
 )
-_HUNG: Final = 6.0
-"""Letter sizes between a number and the text that it is hung out of, at most."""
-_TEXT: Final = 4.0
-"""Letter sizes that this text has at least."""
-_BESIDE: Final = 4.0
-"""Letter sizes right of a column's edge within which its lines begin."""
-_LEAST_AT_EDGE: Final = 0.25
-_HEADS: Final = 4
-"""Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
-_FEWEST: Final = 3
-"""Numbers that make a count: two may stand side by side in a line."""
+_HUNG, _TEXT = 6.0, 4.0
+"""Letter sizes between a number and the text that it is hung out of, at most, and that this text has at least."""
+_BESIDE, _LEAST_AT_EDGE = 4.0, 0.25
+"""Letter sizes right of a column's edge within which its lines begin, and the least share of those that do."""
+_HEADS, _FEWEST = 4, 3
+"""Lines across the middle of a page in landscape (title, subject, head, foot); numbers that make a count: two may stand
+side by side in a line."""
 _LIMIT: Final = 0.4
 """Letter sizes between a sum or an integral and its limits, at most."""
-_GUTTER_EDGE: Final = 6.0
-"""Points: the numbers of one column begin within these."""
+_GUTTER_EDGE, _LONG = 6.0, 0.55
+"""Points within which the numbers of one column begin; share of a column's width that its full lines have at least."""
+_Span = tuple[float, float]
 
 
 @dataclass(slots=True)
@@ -63,10 +57,8 @@ class Segment(Placed):
 
     Attributes:
         number: of the question that may begin here; 0 for none.
-        titled: it reads like the title of a section.
         digits: the number that is all its text; else 0.
-        size: of its first letter.
-        gaps: left and right edges of wide white space within it.
+        gaps: edges of wide white space within it; `later`: the numbers behind them.
     """
 
     left: float
@@ -85,15 +77,14 @@ class Segment(Placed):
         for place, (left, right) in enumerate(self.gaps):
             if left <= x - 2 and x + 2 <= right and right > begins - 3:
                 yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
-                yield replace(
-                    self,
-                    left=right,
-                    number=self.later[place],
-                    gaps=self.gaps[place + 1 :],
-                    later=self.later[place + 1 :],
-                )
+                number, *later = self.later[place:]
+                yield replace(self, left=right, number=number, gaps=self.gaps[place + 1 :], later=tuple(later))
                 return
         yield self
+
+
+_Numbered = tuple[list[Glyph], int]
+"""Letters without a gap, and the number of the question that they begin with, or 0."""
 
 
 def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
@@ -104,24 +95,20 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
             rows.setdefault(round(glyph.base / 3), []).append(glyph)
     done: list[Segment] = []
     for row in rows.values():
-        pieces: list[list[Glyph]] = []  # without any gap
-        for glyph in sorted(row, key=lambda glyph: glyph.left):
-            ends = max((max(g.right, g.advance) for last in pieces[-1:] for g in last[-3:]), default=-math.inf)
-            if glyph.left - ends < _GAP * glyph.size:  # a full-width comma has white space of its own
-                pieces[-1].append(glyph)
-            else:
-                pieces.append([glyph])
-        numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
-        first = 0
-        for place in range(1, len(pieces) + 1):
-            parted = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
-                _RUN * pieces[place][0].size
-            )
-            if parted:
-                done.append(_segment(pieces[first:place], numbers[first:place]))
-                first = place
+        pieces = chains(sorted(row, key=lambda glyph: glyph.left), _touches)
+        numbers = (_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True))
+        done += [_segment(run) for run in chains(zip(pieces, numbers, strict=True), _is_near)]
     _name_hung(done)
     return done
+
+
+def _touches(piece: list[Glyph], glyph: Glyph) -> bool:
+    """A letter without a gap before it; a full-width comma has white space of its own."""
+    return glyph.left - max(max(last.right, last.advance) for last in piece[-3:]) < _GAP * glyph.size
+
+
+def _is_near(run: list[_Numbered], after: _Numbered) -> bool:
+    return after[0][0].left - run[-1][0][-1].right < _RUN * after[0][0].size
 
 
 def _name_hung(runs: Sequence[Segment]) -> None:
@@ -135,17 +122,16 @@ def _name_hung(runs: Sequence[Segment]) -> None:
                     run.number = run.digits
 
 
-def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
+def _segment(run: Sequence[_Numbered]) -> Segment:
+    pieces, numbers = zip(*run, strict=True)
     letters = [glyph for piece in pieces for glyph in piece]
     text = "".join(glyph.text for glyph in letters)
+    _, top, right, bottom = hull(letters)
     return Segment(
-        letters[0].left,
-        max(glyph.right for glyph in letters),
-        min(glyph.top for glyph in letters),
-        max(glyph.bottom for glyph in letters),
+        *(letters[0].left, right, top, bottom),
         numbers[0],
         tuple((max(g.right for g in part), other[0].left) for part, other in pairwise(pieces)),
-        tuple(numbers[1:]),
+        numbers[1:],
         bool(_TITLE.match("".join(glyph.text for glyph in pieces[0][:12]))),
         int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0,
         letters[0].size,
@@ -173,23 +159,17 @@ def gutter(
 ) -> float | None:
     """X of the white space between two columns; None for one column.
 
-    Args:
-        texts: the text.
-        others: figures, tables and frames.
-        dividers: long vertical lines.
-        width: of the page.
-        before: the gutter of the page before, kept unless something contradicts.
-        landscape: two columns unless text crosses the middle.
+    The gutter of the page `before` is kept unless something contradicts; a page in landscape has two columns unless
+    text crosses its middle.
     """
-    for rule in dividers:
-        x = (rule.left + rule.right) / 2
+    for x in (rule.middle for rule in dividers):
         if 0.3 * width < x < 0.7 * width and any(r.right < x for r in texts) and any(r.left > x for r in texts):
             return x
     spans = [(run.left, run.right) for run in texts] + [(box[0], box[2]) for box in others]
     if not spans:
         return before
     left, right = min(span[0] for span in spans), max(span[1] for span in spans)
-    best: tuple[bool, int, int, float, float] | None = None
+    scores: list[tuple[bool, int, int, float, float]] = []
     for step in range(50, 151):
         x = left + (right - left) * step / 200
         runs = [part for run in texts for part in run.parted(x)]
@@ -205,11 +185,10 @@ def gutter(
             continue
         end, start = max(b for _, b in lefts), min(a for a, _ in rights)
         narrow = 0 if free else round(end - start)  # a sheet in landscape is folded in the middle
-        score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
-        if best is None or score < best:
-            best = score
-    if best and (not best[0] or landscape or _are_beside(texts, others, best[-1])):
-        return best[-1]
+        scores.append((not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x))
+    uncounted, *_, x = min(scores, default=(True, 0, 0, 0.0, math.nan))
+    if scores and (not uncounted or landscape or _are_beside(texts, others, x)):
+        return x
     if before is None:
         return None
     crossing = sum(any(p.left + 6 < before < p.right - 6 for p in run.parted(before)) for run in texts)
@@ -226,18 +205,12 @@ def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) ->
     return 2 * beside > len(rights)
 
 
-def _filled(
-    lefts: Sequence[tuple[float, float]],
-    rights: Sequence[tuple[float, float]],
-    x: float,
-    ends: tuple[float, float],
-    crossing: int,
-    free: bool,
-) -> bool:
+def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Span, crossing: int, free: bool) -> bool:
+    """Checks for two columns of text, each with lines as long as it is wide."""
     if min(len(lefts), len(rights)) < (3 if free else 5):
         return False
-    fill_left = sum(b - a > 0.55 * (x - ends[0]) for a, b in lefts)
-    fill_right = sum(b - a > 0.55 * (ends[1] - x) for a, b in rights)
+    fill_left = sum(b - a > _LONG * (x - ends[0]) for a, b in lefts)
+    fill_right = sum(b - a > _LONG * (ends[1] - x) for a, b in rights)
     if free or (fill_left >= max(2, 0.3 * len(lefts)) and fill_right >= max(2, 0.2 * len(rights))):
         return True  # one alone may be a running head
     return min(fill_left, fill_right) >= 3 and crossing <= 0.06 * (len(lefts) + len(rights) + crossing)
@@ -252,19 +225,15 @@ def _counts_on(runs: Sequence[Segment], x: float) -> bool:
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
     """Checks that text begins where a column's numbers do: a single number may stand anywhere."""
-    if len(numbers) > 1:
-        return True
-    reach = numbers[0].left + _BESIDE * (numbers[0].bottom - numbers[0].top)
+    reach = math.inf if len(numbers) > 1 else numbers[0].left + _BESIDE * numbers[0].height
     return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     """Numbers at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
-    if not opening:
-        return []
-    edge = min(run.left for run in opening)
-    first = min(run.left for run in runs if not run.titled or run.number)  # a section's title hangs out
+    edge = min((run.left for run in opening), default=0.0)
+    first = min((run.left for run in runs if not run.titled or run.number), default=0.0)  # a section's title hangs out
     edge = first if first < edge - _GUTTER_EDGE else edge
     numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
@@ -275,10 +244,7 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
 
 
 def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
-    """Questions of a left column that go on counting from a right one: bands begin with them.
-
-    None if the two columns make no such count.
-    """
+    """Questions of a left column that go on counting from a right one (bands begin with them); None without a count."""
     if not left or not right or len(left) + len(right) < _FEWEST:
         return None
     columns, places, side, last = (left, right), [1, 0], 0, left[0].number
@@ -314,17 +280,15 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
         across.append((begins - 1, begins - 1))
     done: list[tuple[float, float]] = []
     for top, bottom in sorted(across):
-        if done and top <= done[-1][1]:
-            done[-1] = (done[-1][0], max(done[-1][1], bottom))
-        else:
-            done.append((top, bottom))
+        last = done.pop() if done and top <= done[-1][1] else (top, bottom)
+        done.append((last[0], max(last[1], bottom)))
     return done
 
 
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
-_WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
-"""Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
+_ALONE, _TITLED = 2.0, 6.0
+"""Letter sizes of white space behind a label, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
 """Of the page's width: turned text this near to its edge, and framed text beyond it, is no part of what is asked."""
@@ -332,7 +296,6 @@ _FEWEST_STACKED, _APART, _NEAR = 6, 0.5, 5
 """Letters of a word down the margin, letter sizes of white space beside it, and from a letter to the next below."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
-_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
@@ -363,15 +326,9 @@ class Piece:
 
 @dataclass(slots=True)
 class Sheet:
-    """A page's content, in points.
+    """A page's content, in points; `glyphs` and `rules` are those of running text, `frames` those around some.
 
-    Attributes:
-        glyphs: of running text.
-        pieces: figures and tables.
-        rules: free rules (fractions, blanks).
-        frames: boxes around text.
-        dividers: long vertical lines.
-        unread: unexplained ink; `assembled` leaves what is in no line.
+    `unread` is unexplained ink: `assembled` leaves what is in no line.
     """
 
     number: int
@@ -387,13 +344,7 @@ class Sheet:
 
 
 def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
-    """The blocks of a page in reading order, and its gutter.
-
-    Args:
-        sheet: the page.
-        crop: cuts out a picture.
-        before: the gutter of the page before.
-    """
+    """The blocks of a page in reading order, and its gutter; `before` is the gutter of the page before."""
     aside = _turned(sheet)
     edge = [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
@@ -435,12 +386,11 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
 def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
     size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
     flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
-    for opening, closing in pair_fences(upright, flat, centres, size):
-        yield opening.left - size, opening.top, closing.right + size, opening.bottom
-    tall = [glyph for glyph in sheet.glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
+    for first_rule, last_rule in pair_fences(upright, flat, centres, size):
+        yield first_rule.left - size, first_rule.top, last_rule.right + size, first_rule.bottom
+    tall = [g for g in sheet.glyphs if g.text in FENCES and g.height > _TALL * g.size]
     for first in tall:
-        ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
-        last = min(ends, key=lambda glyph: glyph.left, default=None)
+        last = closing(first, tall)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
         elif first.text == "{" and not last:  # rows of cases, and what follows them
@@ -629,7 +579,7 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
 def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Glyph]]:
     """Takes captions of figures, and labels of options (A., ①) alone beside them, out of the letters."""
     captions, labels, taken = list[Piece](), list[Piece](), set[int]()
-    for run in layout.runs(glyphs, _WORDS) if own else ():
+    for run in layout.runs(glyphs) if own else ():
         text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
         near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
         captioned, labelled = near and is_caption(text), _LABEL.fullmatch(text)
@@ -651,24 +601,18 @@ def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], lis
 
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
     """Pieces from top to bottom; figures side by side and their labels from left to right."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])):
-        aside = piece.kind in ("figure", "table") or id(piece) in labels
-        last = rows[-1] if rows else None
-        if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
-            top, bottom = min(member.box[1] for member in last), max(member.box[3] for member in last)
-            if min(bottom, piece.box[3]) - max(top, piece.box[1]) > 0.5 * min(
-                bottom - top, piece.box[3] - piece.box[1]
-            ):
-                last.append(piece)
-                continue
-        rows.append([piece])
+
+    def goes_on(row: list[Piece], piece: Piece) -> bool:
+        solid = all(member.kind in ("figure", "table") or id(member) in labels for member in (*row, piece))
+        _, top, _, bottom = around(member.box for member in row)
+        shared = min(bottom, piece.box[3]) - max(top, piece.box[1])
+        return solid and shared > 0.5 * min(bottom - top, piece.box[3] - piece.box[1])
+
+    def place(piece: Piece) -> tuple[float, float]:  # a figure may begin beside the first line of a text
+        return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1], piece.box[0]
+
+    rows = chains(sorted(pieces, key=place), goes_on)
     return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
-
-
-def _height(piece: Piece) -> float:
-    """Y of the middle of a text's first line; of the top of others, which may begin beside a line."""
-    return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1]
 
 
 def _within(region: Bounds, x: float, y: float) -> bool:
@@ -677,18 +621,11 @@ def _within(region: Bounds, x: float, y: float) -> bool:
 
 def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
     """Paragraphs of a column; a gap, a figure or a frame ends one."""
-    done: list[Piece] = []
     ordered = sorted(lines, key=lambda line: line.base)
     steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
     usual = steps[len(steps) // 2] if steps else 0.0
-    for line in ordered:
-        last = done[-1] if done else None
-        if last and _follows(last.lines[-1], line, usual, own, frames):
-            last.lines.append(line)
-            last.box = around([last.box, line.box])
-        else:
-            done.append(Piece("text", line.box, [line]))
-    return done
+    parts = chains(ordered, lambda part, line: _follows(part[-1], line, usual, own, frames))
+    return [Piece("text", around(line.box for line in part), part) for part in parts]
 
 
 def _is_under(box: Bounds, piece: Piece) -> bool:
@@ -713,18 +650,13 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
-    lines = [_record(line, sheet, crop) for line in piece.lines]
+    lines, box = [_record(line, sheet, crop) for line in piece.lines], box_of(piece.box, sheet)
     wanted = piece.kind in ("figure", "table") or any(line.unread for line in lines)
-    sure = [line.confidence for line in lines]
+    picture = crop(piece.box) if wanted else None
+    sure = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
+    kind, caption, origin = piece.kind, piece.caption, sheet.origin
     return Block(
-        kind=piece.kind,
-        box=box_of(piece.box, sheet),
-        column=column,
-        lines=lines,
-        picture=crop(piece.box) if wanted else None,
-        caption=piece.caption,
-        origin=sheet.origin,
-        confidence=sum(sure) / len(sure) if sure else 1.0,
+        kind=kind, box=box, column=column, lines=lines, picture=picture, caption=caption, origin=origin, confidence=sure
     )
 
 

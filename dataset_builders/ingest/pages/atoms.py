@@ -11,13 +11,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, around, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, around, chains, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 FUNCTIONS: Final = frozenset(
     (
@@ -25,24 +25,6 @@ FUNCTIONS: Final = frozenset(
         "ln log lg lim max min exp sup inf det gcd arg dim ker"
     ).split()
 )
-LIMITS: Final = frozenset("\\lim \\max \\min \\sup \\inf \\sum \\prod \\bigcup \\bigcap \\int \\iint \\oint".split())
-"""Operators with limits below and above."""
-ACCENTS: Final = {
-    "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
-    "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
-    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
-    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
-    "\u02d9": "dot", "\u00a8": "ddot", "\u02da": "mathring",
-}  # fmt: skip
-WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
-OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
-"""Arrows that may stand over letters."""
-ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
-LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*ARROWS}
-"""Signs with a label over or under them."""
-BRACES: Final = frozenset("⏞⏟")
-BELOW: Final = frozenset("⏝⏟\u0332")
-"""Accents that stand under their letters."""
 _NAMES: Final = {
     "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
     "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",
@@ -65,7 +47,9 @@ _NAMES: Final = {
     "∶": ":", "ℓ": "\\ell", "Å": "\\mathring{A}", "ℏ": "\\hbar", "ℎ": "h", "∆": "\\Delta", "Ω": "\\Omega", "µ": "\\mu",
     "ϕ": "\\phi", "φ": "\\varphi", "ϵ": "\\epsilon", "ε": "\\varepsilon", "ϑ": "\\vartheta", "ϖ": "\\varpi",
     "ϱ": "\\varrho", "ς": "\\varsigma", "ο": "o", "⩵": "==", "≔": ":=", "≪": "\\ll", "≫": "\\gg", "⋆": "\\star",
-    "∎": "\\blacksquare", "♯": "\\sharp",
+    "∎": "\\blacksquare", "♯": "\\sharp", "⊈": "\\nsubseteq", "⊉": "\\nsupseteq", "≮": "\\nless", "≯": "\\ngtr",
+    "≰": "\\nleq", "≱": "\\ngeq", "∤": "\\nmid", "⋄": "\\diamond", "⊙": "\\odot", "⊖": "\\ominus", "∐": "\\coprod",
+    "≺": "\\prec", "≻": "\\succ", "⪯": "\\preceq", "⪰": "\\succeq",
 }  # fmt: skip
 _STYLES: Final = {
     "DOUBLE": "mathbb",
@@ -95,15 +79,13 @@ def symbol(character: str) -> str:
 
 def _greek(name: str, character: str) -> str:
     words = name.split()
-    if len(words) >= 4 and words[2] == "LETTER":
-        word = words[3].lower().replace("lamda", "lambda")
-        if words[1] == "CAPITAL":
-            latin = unicodedata.normalize("NFKC", character)
-            return (
-                f"\\{word.capitalize()}" if latin in "ΓΔΘΛΞΠΣΥΦΨΩ" else {"\u0391": "A", "\u0392": "B"}.get(latin, latin)
-            )
+    if len(words) < 4 or words[2] != "LETTER":
+        return character
+    word = words[3].lower().replace("lamda", "lambda")
+    if words[1] != "CAPITAL":
         return f"\\{word}"
-    return character
+    plain = unicodedata.normalize("NFKC", character)
+    return f"\\{word.capitalize()}" if plain in "ΓΔΘΛΞΠΣΥΦΨΩ" else {"\u0391": "A", "\u0392": "B"}.get(plain, plain)
 
 
 def is_math_letter(character: str) -> bool:
@@ -116,8 +98,6 @@ def is_math_letter(character: str) -> bool:
     )
 
 
-AXIS: Final = 0.26
-"""Height of the fraction bar over the base line, in letter sizes."""
 FENCES: Final = frozenset("()[]{}|∣‖⟨⟩⌊⌋⌈⌉")
 """Signs that are stretched to what they enclose: their middle says where they stand, their size nothing."""
 BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
@@ -125,65 +105,28 @@ STRETCHED: Final = FENCES | BIG
 
 
 @dataclass(slots=True)
-class Atom(Placed):
-    """Something set like one letter: a glyph, a word, a fraction."""
+class Atom(Glyph):
+    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`)."""
 
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    base: float
-    size: float
-    math: bool = False
     built: bool = False
-    bold: bool = False
-    sound: bool = True
-    advance: float = 0.0
-    upright: bool = False
-    confidence: float = 1.0
-    start: float | None = None
-    pitch: float = 0.0
-    place: int = -1
-    parted: bool = False
+    roman: bool = False
     parts: tuple[Atom, ...] = ()
 
-    @property
-    def middle(self) -> float:
-        """X of its centre."""
-        return (self.left + self.right) / 2
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """X from its origin to that of the next letter."""
-        right = min(self.advance, self.right + self.size) if self.advance else self.right
-        return self.left if self.start is None else self.start, right
-
-    @property
-    def axis(self) -> float:
-        """Y of its centre line."""
-        return self.base - AXIS * self.size
-
-    @property
-    def height(self) -> float:
-        """Of its ink."""
-        return self.bottom - self.top
+_OF_GLYPHS: Final = [part.name for part in fields(Glyph)]
 
 
 def atom_of(glyph: Glyph) -> Atom:
     """A glyph as an atom."""
-    math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
-    base, size = glyph.base, glyph.size
-    hangs = glyph.text in BIG and not glyph.top < base - AXIS * size < glyph.bottom
-    if glyph.math and (hangs or glyph.text in FENCES):
-        size = min(size, glyph.bottom - glyph.top)
-        base = (glyph.top + glyph.bottom) / 2 + AXIS * size
-    text = glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD
-    roman = len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha() and "MI" not in glyph.font[:4]
-    return Atom(
-        text, *glyph.box, base, size, math, False, glyph.bold, glyph.sound, glyph.advance, roman,
-        glyph.confidence, glyph.start, glyph.pitch, glyph.place, glyph.parted,
-    )  # fmt: skip
+    atom = Atom(**{name: getattr(glyph, name) for name in _OF_GLYPHS})
+    single = len(atom.text) == 1
+    atom.roman = single and atom.text.isascii() and atom.text.isalpha() and "MI" not in atom.font[:4]
+    if atom.math and (atom.text in FENCES or (atom.text in BIG and not atom.top < atom.axis < atom.bottom)):
+        atom.size = min(atom.size, atom.height)
+        atom.base = (atom.top + atom.bottom) / 2 + AXIS * atom.size
+    atom.math = atom.math or (single and is_math_letter(atom.text))
+    atom.text = atom.text if atom.sound or atom.text == PICTURE else UNREAD
+    return atom
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
@@ -192,7 +135,7 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
     sound = all(atom.sound for atom in atoms)
     sure = sum(atom.confidence for atom in atoms) / len(atoms)
     return Atom(
-        text, *box, base, size, True, True, sound=sound, advance=box[2], confidence=sure, parts=tuple(atoms)
+        text, *box, base, size, box[2], math=True, sound=sound, confidence=sure, built=True, parts=tuple(atoms)
     )  # fmt: skip
 
 
@@ -224,23 +167,20 @@ class Finder:
             self.widest = max(self.widest, atom.right - atom.left)
 
 
-_SPACE: Final = 0.18
-"""Letter sizes between words of a formula."""
+_SPACE, _ROW_GAP = 0.18, 0.5
+"""Letter sizes between words of a formula, and between two numbers of a row, (1 15): digits of one are closer."""
 _WORD_GAP, _SIGN_GAP = 0.12, 0.22
 """Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
 next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
 _NEAR, _FAR = 0.5, 1.3
 """Letter sizes between a formula and the digits that are its own, and within it."""
-_ROW_GAP: Final = 0.5
-"""Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["\\{", *"([,;=+-<>"])
 """Bases of no script: one behind them belongs to the letter that follows."""
-_FULL: Final = 0.835
-"""Share of a line's size that its scripts have at most; TeX's smallest are 5 points beside 6."""
-_SMALLER = 0.75
-"""Share of a line's size: what is smaller, and off the line however little, is a script."""
+_FULL, _SMALLER = 0.835, 0.75
+"""Shares of a line's size: scripts have one at most (TeX's smallest are 5 points beside 6); what has less than the
+other, and is off the line however little, is a script."""
 _MINUS: Final = frozenset("-−–‐")
 _STOPS: Final = frozenset("。，、；：？！")
 _NO_SCRIPT: Final = FENCES | _STOPS
@@ -263,7 +203,7 @@ class _Token:
     pitch: float = 0.0
 
 
-def tex(atoms: Sequence[Atom]) -> str:
+def tex(atoms: Iterable[Atom]) -> str:
     """LaTeX of a fraction's part, a root's content or a script; rows one after the other."""
     ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
     if not ordered:
@@ -288,16 +228,13 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
     at = 0
     while at < len(row):
         atom = row[at]
-        if not atom.text.strip():
-            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
+        if not atom.text.strip() or not _shift(atom, reference, off, row[at - 1] if at else None):
             at += 1
-            continue
-        if not _shift(atom, reference, off, row[at - 1] if at else None):
-            tokens.append(_plain(atom))
-            if last is not None and _overlap(last, atom):
+            space = not atom.text.strip()
+            tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True) if space else _plain(atom))
+            if last is not None and not space and _overlap(last, atom):
                 last.sound = atom.sound = False
-            last = atom
-            at += 1
+            last = last if space else atom
             continue
         scripts: list[tuple[Atom, int]] = []
         while at < len(row) and row[at].text.strip():
@@ -484,26 +421,24 @@ def _absorb(tokens: list[_Token]) -> None:
 
 def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
     """Joins letters that spell a word between spaces: "or", "if"."""
-    run: list[_Token] = []
-    for at, token in enumerate(tokens):
-        letter = not token.math and token.text.isascii() and token.text.isalpha()
-        run += [token] if letter else []
-        after = tokens[at + 1] if at + 1 < len(tokens) else None
-        is_word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
-        goes_on = is_word and after is not None and _gap(token, after) < _SPACE
-        if letter and not goes_on:
-            before = tokens[at - len(run)] if at >= len(run) else None
-            spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
-            word = "".join(part.text for part in run)
-            if word in FUNCTIONS and not token.pitch:
-                yield _Token(f"\\{word}", True, run[0].left, token.right, token.size)
-            elif len(run) > 1 and spaced:
-                yield _Token(f"\\text{{ {word} }}", True, run[0].left, token.right, token.size)
-            else:
-                yield from run
-            run = []
-        elif not letter:
-            yield token
+
+    def goes_on(run: list[_Token], token: _Token) -> bool:
+        return all(_is_letter(each) for each in (run[-1], token)) and _gap(run[-1], token) < _SPACE
+
+    runs = chains(tokens, goes_on)
+    for before, run, after in zip([None, *runs], runs, [*runs[1:], None], strict=False):
+        first, last, word = run[0], run[-1], "".join(token.text for token in run)
+        spaced = (before and _gap(before[-1], first) > _SPACE) or (after and _gap(last, after[0]) > _SPACE)
+        if _is_letter(first) and word in FUNCTIONS and not last.pitch:
+            yield _Token(f"\\{word}", True, first.left, last.right, last.size)
+        elif len(run) > 1 and spaced:
+            yield _Token(f"\\text{{ {word} }}", True, first.left, last.right, last.size)
+        else:
+            yield from run
+
+
+def _is_letter(token: _Token) -> bool:
+    return not token.math and token.text.isascii() and token.text.isalpha()
 
 
 def _formula(tokens: Sequence[_Token]) -> str:
@@ -580,14 +515,13 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
     loose = [*woven(ink)]
     runs: list[range] = []
     for place, atom in enumerate(ink):
-        if atom.sound or not loose[place] or _is_amid_word(ink, place) or (runs and place in runs[-1]):
-            continue
-        run = range(place, place + 1)
-        while (wider := _wider(run, ink, loose)) != run:
-            run = wider
-        while runs and runs[-1].stop >= run.start:
-            run = range(min(run.start, runs.pop().start), run.stop)
-        runs.append(run)
+        if not atom.sound and loose[place] and not _is_amid_word(ink, place) and not (runs and place in runs[-1]):
+            run = range(place, place + 1)
+            while (wider := _wider(run, ink, loose)) != run:
+                run = wider
+            while runs and runs[-1].stop >= run.start:
+                run = range(min(run.start, runs.pop().start), run.stop)
+            runs.append(run)
     pictures: list[Atom] = []
     for run in runs:
         parts = [ink[place] for place in run]
@@ -596,7 +530,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
         box = hull(parts)
-        pictures.append(Atom(PICTURE, *box, head.base, head.size, sound=False, advance=box[2], parts=tuple(parts)))
+        pictures.append(Atom(PICTURE, *box, head.base, head.size, box[2], sound=False, parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]
     spaces = [a for a in kept if not a.text.strip() and any(p.left < a.middle < p.right for p in pictures)]

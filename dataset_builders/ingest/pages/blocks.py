@@ -84,9 +84,8 @@ class Line:
 
     Attributes:
         size: height of its letters, as a fraction of the page's height.
-        confidence: 0 to 1; 1 for a sound text layer.
         unread: pieces of it (private-use glyphs, formulas) stand in the picture only.
-        pictures: PNG or JPEG, one for each `PICTURE` in its text.
+        pictures: one for each `PICTURE` in its text.
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
@@ -114,15 +113,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A paragraph, a table or a figure.
+    """A paragraph, a table (cells divided by tabs) or a figure.
 
-    Attributes:
-        kind: headers and footers are dropped by the segmentation.
-        column: 0 for the left or only column.
-        lines: a table's rows, cells divided by tabs.
-        picture: PNG or JPEG of a figure, a table or an unread formula.
-        caption: of a figure.
-        confidence: 0 to 1.
+    Headers and footers are dropped by the segmentation. `picture` is the PNG or JPEG of a figure, a table or an unread
+    formula.
     """
 
     kind: Kind
@@ -147,8 +141,7 @@ class PageBlocks:
     """A page.
 
     Attributes:
-        number: from 1.
-        width, height: in points (1/72 inch); 0 for a source without pages.
+        width, height: in points; 0 for a source without pages.
         image: the page as shown to people and models (deskewed).
         notes: for a person (rotated by 2 degrees, text layer unsound, …).
         loose: unexplained ink.

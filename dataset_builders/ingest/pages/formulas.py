@@ -12,23 +12,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import Final
+from itertools import chain, combinations, pairwise
+from typing import Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages.atoms import (
-    ACCENTS,
-    ARROWS,
-    AXIS,
-    BELOW,
     BIG,
-    BRACES,
     FENCES,
     FUNCTIONS,
-    LABELLED,
-    LIMITS,
-    OVER,
     STRETCHED,
-    WIDE,
     Atom,
     Finder,
     atom_of,
@@ -41,16 +32,34 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     written,
 )
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, chains, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
+_Sign = TypeVar("_Sign", bound=Glyph)
 BLANK: Final = "____"
-_UNDERSCORE: Final = 0.7
-"""Letter sizes of a rule that stands for one sign."""
+_LIMITS: Final = frozenset("\\lim \\max \\min \\sup \\inf \\sum \\prod \\bigcup \\bigcap \\int \\iint \\oint".split())
+"""Operators with limits below and above."""
+_ACCENTS: Final = {
+    "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
+    "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
+    "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
+    "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
+    "\u02d9": "dot", "\u00a8": "ddot", "\u02da": "mathring",
+}  # fmt: skip
+_WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
+_OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
+"""Arrows that may stand over letters."""
+_ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
+_LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
+"""Signs with a label over or under them."""
+_BRACES: Final = frozenset("⏞⏟")
+_BELOW: Final = frozenset("⏝⏟\u0332")
+"""Accents that stand under their letters."""
+_UNDERSCORE, _HANGS = 0.7, 0.15
+"""Letter sizes of a rule that stands for one sign, and of white space between what stands over or under one rule, at
+most: beyond is another line."""
 _TALLEST_FENCE, _MOST_FENCES = 9, 400
 """Letter sizes of an upright rule at most; a page with so many of them is none of formulas."""
-_HANGS: Final = 0.15
-"""Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
 
 def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
@@ -61,7 +70,7 @@ def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -
         for rule in pair:
             upright.remove(rule)
             base = (rule.top + rule.bottom) / 2 + AXIS * size
-            atoms = [*atoms, Atom("|", *rule.box, base, size, True, advance=rule.right)]
+            atoms = [*atoms, Atom("|", *rule.box, base, size, rule.right, math=True)]
     return atoms
 
 
@@ -83,52 +92,50 @@ def pair_fences(
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Attaches accents; a rule that runs into an accent is its shaft."""
-    arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
+    arrows = [atom for atom in atoms if atom.text in _OVER and _spans(atom, atoms)]
     for arrow in arrows:
-        arrow.text = OVER[arrow.text]
-    signs: list[Atom] = []
-    finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
-    over: list[Atom] = []
-    for sign in sorted((a for a in atoms if a.text in ACCENTS), key=lambda atom: (round(atom.top), atom.left)):
-        last = signs[-1] if signs else sign
-        before, over = over, _letters_at(sign, finder)
+        arrow.text = _OVER[arrow.text]
+    finder = Finder([atom for atom in atoms if atom.text not in _ACCENTS and atom.text.strip()])
+
+    def goes_on(accent: list[Atom], sign: Atom) -> bool:
+        first, before, over = accent[0], _letters_at(accent[-1], finder), _letters_at(sign, finder)
+        joins = first.left < sign.left < max(piece.right for piece in accent) and first.top == sign.top
         apart = bool(before and over) and not any(atom in before for atom in over)  # two accents with a letter each
-        joins = last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top
-        if last is not sign and joins and not apart:
-            last.right = max(last.right, sign.right)  # a long arrow of many pieces
-        else:
-            signs.append(sign)
-    if not signs:
-        return atoms
+        return first.text == sign.text and joins and not apart
+
+    signs = sorted((a for a in atoms if a.text in _ACCENTS), key=lambda atom: (round(atom.top), atom.left))
     rest = [atom for atom in atoms if not atom.text.strip()]
-    for accent in signs:
-        shaft = next((rule for rule in rules if _shaft(rule, accent)), None)
-        if shaft:
+    for accent, *pieces in chains(signs, goes_on):
+        accent.right = max(accent.right, *(piece.right for piece in pieces), -math.inf)  # a long arrow of many pieces
+        if shaft := next((rule for rule in rules if _shaft(rule, accent)), None):
             accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
             rules.remove(shaft)
-            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
-            finder.replace(rest_of, [])
-        long = accent.right - accent.left > 1.5 * accent.size
-        below = [
-            atom
-            for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
-            if -0.3 * atom.size
-            < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
-            < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size  # scripts of letters are lower
-            and atom.size < 1.6 * accent.size
-            and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
-            and (accent not in arrows or accent.left < atom.middle < accent.right)
-            and min(atom.right, accent.right) - max(atom.left, accent.left)
-            > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
-        ]
-        if below:
-            made = _accented(ACCENTS[accent.text], below, accent)
-            made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
+            tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
+            finder.replace([atom for atom in tip if _head(atom, shaft)], [])
+        if below := _letters_of(accent, finder, pointed=accent in arrows):
+            made = _accented(_ACCENTS[accent.text], below, accent)
+            made.sound = made.sound and accent.text not in _BRACES  # what is written at them is not read
             finder.replace(below, [made])
         else:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
+    """The letters that an accent spans; those of a long one may be scripts, which are lower."""
+    long = accent.width > 1.5 * accent.size
+    return [
+        atom
+        for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
+        if -0.3 * atom.size
+        < (accent.top - atom.bottom if accent.text in _BELOW else atom.top - accent.bottom)
+        < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size
+        and atom.size < 1.6 * accent.size
+        and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
+        and (not pointed or accent.left < atom.middle < accent.right)
+        and min(atom.right, accent.right) - max(atom.left, accent.left) > 0.4 * min(atom.width, accent.width)
+    ]
 
 
 def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
@@ -146,7 +153,7 @@ def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
         return False
     left, _, right, _ = hull(below)
     middle = (arrow.top + arrow.bottom) / 2
-    level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*OVER} and a.top < middle < a.bottom)
+    level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*_OVER} and a.top < middle < a.bottom)
     beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
     return max(abs(left - arrow.left), abs(right - arrow.right)) < 0.45 * size and not beside
 
@@ -166,16 +173,14 @@ def _head(atom: Atom, shaft: Rule) -> bool:
 def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     inner = tex(below)
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
-    text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
+    text = f"\\{_WIDE.get(name, name) if wide else name}{{{inner}}}"
     text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
     box = accent.box
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
 
-_SCRIPT: Final = 0.85
-"""Share of a line's size that its scripts have at most."""
-_OVERHANG: Final = 0.3
-"""Letter sizes by which the line of a gap reaches beyond its number."""
+_SCRIPT, _OVERHANG = 0.85, 0.3
+"""Share of a line's size that its scripts have at most; letter sizes by which a gap's line goes beyond its number."""
 
 
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -198,11 +203,8 @@ def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
 def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
     """Replaces the letters around a rule by their formula; false if there is none."""
     y = (rule.top + rule.bottom) / 2
-    near = [
-        atom
-        for atom in finder.between(rule.left - 0.4, rule.right + 0.4)
-        if atom.left > rule.left - 1.5 * atom.size and atom.right < rule.right + 1.5 * atom.size
-    ]
+    near = finder.between(rule.left - 0.4, rule.right + 0.4)
+    near = [a for a in near if max(rule.left - a.left, a.right - rule.right) < 1.5 * a.size]
     above = _adjacent([atom for atom in near if atom.bottom < y + 0.12 * atom.size and atom.axis < y], y, down=False)
     below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
     if _root(finder, rule, near, y):
@@ -226,13 +228,15 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
-    columns = min(len(_columns(part, _PARTED)) for part in (above, below))
+    columns = min(len(parted(part, _PARTED)) for part in (above, below))
     if (columns > 2 and not signs) or (words and _is_head(finder, rule, rules)):
         return False
-    reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
+    left, _, right, _ = hull([*above, *below])
+    size = max(atom.size for atom in (*above, *below))
+    overhangs = max(left - rule.left, rule.right - right) > _OVERHANG * size  # a gap's line is longer at one end
+    reach = 2.5 if words else 1.3 if overhangs else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
-    size = max(atom.size for atom in (*above, *below))
     return not words or all(_is_centred(rule, part, size) for part in (above, below))
 
 
@@ -248,12 +252,6 @@ def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
     """Checks that a part of a fraction is in its middle."""
     left, _, right, _ = hull(part)
     return abs(left + right - rule.left - rule.right) < 0.8 * size
-
-
-def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
-    """A rule much longer at one end than all over and under it is a gap's line."""
-    box = hull(atoms)
-    return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
@@ -280,10 +278,8 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
-        if gap(atom) < reach and (
-            not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
-        ):
-            row.append(atom)
+        hangs = not row or gap(atom) < max(gap(other) + other.height for other in row) + _HANGS * size
+        row += [atom] if hangs and gap(atom) < reach else []
     far = max(abs((atom.bottom if down else atom.top) - y) for atom in row)
     return row if far < 6 * size else []
 
@@ -306,20 +302,12 @@ def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom]
 
 
 def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
-    signs = [
-        atom
-        for atom in finder.between(rule.left - 24, rule.left + 6)
-        if atom.text == "√" and abs(atom.right - rule.left) < 0.35 * atom.size and abs(atom.top - y) < 0.35 * atom.size
-    ]
-    if not signs:
-        return False
-    sign = min(signs, key=lambda atom: abs(atom.right - rule.left))
-    inner = [
-        atom
-        for atom in near
-        if atom is not sign and atom.top > y - 0.15 * sign.size and atom.axis < sign.bottom + 0.1 * sign.size
-    ]
-    if not inner:
+    roots = (atom for atom in finder.between(rule.left - 24, rule.left + 6) if atom.text == "√")
+    signs = [a for a in roots if max(abs(a.right - rule.left), abs(a.top - y)) < 0.35 * a.size]
+    sign = min(signs, key=lambda atom: abs(atom.right - rule.left), default=None)
+    under = [a for a in near if sign and a.top > y - 0.15 * sign.size and a.axis < sign.bottom + 0.1 * sign.size]
+    inner = [atom for atom in under if atom is not sign]
+    if not sign or not inner:
         return False
     index = _index(finder, sign)
     order = f"[{tex(index)}]" if index else ""
@@ -363,7 +351,7 @@ def _covers(rule: Rule, below: list[Atom]) -> bool:
     gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
     plain = len(below) < 6
-    return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
+    return snug and all(a.math or (plain and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
 
 
 def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
@@ -378,45 +366,36 @@ def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
     if not hug or not all(parts) or sum(map(len, parts)) != len(below):
         spans, parts = [(rule.left, rule.right)], [below]
     y, size = rule.bottom, below[0].size
-    bars = [Atom("\u0305", left, rule.top, right, y, y, size) for left, right in spans]
+    bars = [Atom("\u0305", left, rule.top, right, y, y, size, right) for left, right in spans]
     return [_accented("bar", part, bar) for part, bar in zip(parts, bars, strict=True)]
 
 
 def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
     """Writes a blank for a rule on the base line of text."""
     for atom in finder.between(rule.left - 40, rule.right + 40):
-        if (
-            not atom.built
-            and -0.15 * atom.size < y - atom.base < 0.4 * atom.size
-            and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
-        ):
-            short = rule.right - rule.left < _UNDERSCORE * atom.size
+        beside = atom.right < rule.left + 2 or atom.left > rule.right - 2
+        if beside and not atom.built and -0.15 * atom.size < y - atom.base < 0.4 * atom.size:
+            short = rule.length < _UNDERSCORE * atom.size
             if short and any(abs(a.axis - y) < 0.1 * a.size for a in finder.between(rule.left - 9, rule.right + 9)):
                 return None  # a minus
-            if rule.right - rule.left <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
+            if rule.length <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
                 continue
-            blank = Atom(
-                "_" if short else BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size
-            )
-            blank.advance = rule.right
-            return blank
+            box = rule.left, atom.base - 0.6 * atom.size, rule.right, y
+            return Atom("_" if short else BLANK, *box, atom.base, atom.size, rule.right)
     return None
 
 
 def functions(atoms: list[Atom]) -> list[Atom]:
     """Joins upright letters that spell a function, if they are in a font for formulas or mathematics is at them."""
-    letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
-    runs: list[list[Atom]] = []
-    for atom in letters:
-        last = runs[-1][-1] if runs else atom
-        level = abs(atom.base - last.base) <= 0.3 and atom.math == last.math
-        if last is not atom and level and -0.3 < (atom.left - last.right) / atom.size < 0.28:
-            runs[-1].append(atom)
-        else:
-            runs.append([atom])
-    rest = (atom for atom in atoms if atom.built or not atom.upright)
+    letters = sorted((atom for atom in atoms if atom.roman and not atom.built), key=lambda a: (round(a.base), a.left))
+
+    def goes_on(run: list[Atom], atom: Atom) -> bool:
+        level = abs(atom.base - run[-1].base) <= 0.3 and atom.math == run[-1].math
+        return level and -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
+
+    rest = (atom for atom in atoms if atom.built or not atom.roman)
     finder = Finder(atoms)
-    return [*rest, *(atom for run in runs for atom in _named(run, finder))]
+    return [*rest, *(atom for run in chains(letters, goes_on) for atom in _named(run, finder))]
 
 
 def _named(run: list[Atom], finder: Finder) -> list[Atom]:
@@ -441,13 +420,8 @@ def _is_at_formula(name: Sequence[Atom], finder: Finder) -> bool:
     beside = [a for a in level if max(a.span[0] - last, first - a.span[1]) < _AT * size]
     brackets = [a.span[1] for a in beside if a.text in ("(", "[") and a.left > right - 1]
     beside += [a for a in level if a.left > right and a.span[0] - max(brackets, default=left) < _AT * size]
-    math = under or any(not a.sound or a.math or a.text.isdigit() or _is_command(a.text) for a in beside)
-    return not name[0].pitch and math
-
-
-def _is_command(text: str) -> bool:
-    """Checks for a sign that LaTeX has a name for, as α."""
-    return len(text) == 1 and symbol(text)[1:].isalpha()
+    named = any(len(a.text) == 1 and symbol(a.text)[1:].isalpha() for a in beside)  # by LaTeX, as α
+    return not name[0].pitch and (under or named or any(not a.sound or a.math or a.text.isdigit() for a in beside))
 
 
 _FUNCTION: Final = re.compile("|".join(sorted(FUNCTIONS, key=len, reverse=True)))
@@ -471,7 +445,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
             if not any(
-                other is not head and other.text not in LABELLED and _is_script_of(atom, other)
+                other is not head and other.text not in _LABELLED and _is_script_of(atom, other)
                 for other in heads
                 if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
             )
@@ -479,14 +453,14 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
-        if head.text in LABELLED or head.text in _INTEGRALS:
+        if head.text in _LABELLED or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
         text = head.text if head.built else symbol(head.text)
-        if head.text in ARROWS:
-            text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
-        elif head.text in LABELLED:
+        if head.text in _ARROWS:
+            text = f"{_ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        elif head.text in _LABELLED:
             text = f"\\overset{{{tex(over)}}}{{{text}}}" if over else text
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
@@ -515,7 +489,7 @@ def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
 
 def _limited(atom: Atom) -> bool:
     name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
-    return atom.text in LABELLED or name in LIMITS
+    return atom.text in _LABELLED or name in _LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
@@ -527,45 +501,28 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
     first_row = min(close, key=lambda atom: abs(atom.axis - edge))
     row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
     core = min((atom for atom in row if atom in close), key=lambda atom: abs(atom.middle - head.middle))
-    at = row.index(core)
-    first = last = at
-    while first > 0 and row[first].left - row[first - 1].right < 0.5 * core.size:
-        first -= 1
-    while last + 1 < len(row) and row[last + 1].left - row[last].right < 0.5 * core.size:
-        last += 1
-    return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
+    runs = chains(row, lambda run, atom: atom.left - run[-1].right < 0.5 * core.size)
+    run = next(run for run in runs if core in run)
+    return run if run[0].left < head.middle + 0.1 * head.size else []
 
 
-_PARTED: Final = 0.7
-"""Letter sizes of white space within a cell that make two of it."""
+_COLUMN, _PARTED = 0.45, 0.7
+"""Letter sizes of white space between the columns of a matrix, and within a cell that make two of it."""
 _MATRIX: Final = {"(": "pmatrix", "[": "bmatrix", "|": "vmatrix", "∣": "vmatrix"}
-_CLOSES: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣"}
+_CLOSES: Final = {"(": ")", "[": "]", "{": "}", "|": "|", "∣": "∣"}
 
 
 def cases(atoms: list[Atom]) -> list[Atom]:
     """Joins rows behind a tall brace."""
     braces = [atom for atom in atoms if atom.text == "{" and not atom.built and atom.height > 1.6 * atom.size]
     for brace in sorted(braces, key=lambda atom: -atom.left):
-        size = brace.size
-        inside = [
-            atom
-            for atom in atoms
-            if atom.text.strip()
-            and atom.left > brace.middle
-            and atom.top > brace.top - 0.5 * size
-            and atom.bottom < brace.bottom + 0.5 * size
-        ]
+        top, bottom = brace.top - 0.5 * brace.size, brace.bottom + 0.5 * brace.size
+        level = (atom for atom in atoms if atom.text.strip() and atom.top > top and atom.bottom < bottom)
+        inside = [atom for atom in level if atom.left > brace.middle]
         closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
         rows = [] if closed else _rows_behind(inside, brace)
-        if len(rows) < 2:
-            continue
-        body = " \\\\ ".join(_wide(row) for row in rows)
-        parts = [brace, *(atom for row in rows for atom in row)]
-        made = joined(
-            f"\\begin{{cases}}{body}\\end{{cases}}", parts, (brace.top + brace.bottom) / 2 + AXIS * size, size
-        )
-        used = {id(atom) for atom in parts}
-        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+        if len(rows) > 1:
+            atoms = _enclosed(atoms, [brace, *chain(*rows)], "cases", map(_wide, rows))
     return atoms
 
 
@@ -573,81 +530,71 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
     """Joins rows between two tall brackets of one height."""
     signs = [a for a in atoms if a.text in "()[]|∣" and not a.built and a.height > 1.35 * a.size and a.text.strip()]
     for first in sorted((a for a in signs if a.text in _MATRIX), key=lambda atom: -atom.left):
-        last = min(
-            (a for a in signs if a.text == _CLOSES[first.text] and a.left > first.right and is_level(a, first)),
-            key=lambda atom: atom.left,
-            default=None,
-        )
+        last = closing(first, signs)
         if last is None or first not in atoms or last not in atoms:
             continue
-        inside = [
-            atom
-            for atom in atoms
-            if atom.text.strip() and first.middle < atom.middle < last.middle and atom not in (first, last)
-            if first.top - 1 < (atom.top + atom.bottom) / 2 < first.bottom + 1
-        ]
-        rows = _matrix_rows(inside)
-        if len(rows) < 2:
+        between = (a for a in atoms if a.text.strip() and first.middle < a.middle < last.middle)
+        level = (atom for atom in between if first.top - 1 < atom.centre[1] < first.bottom + 1)
+        inside = [atom for atom in level if atom not in (first, last)]
+        size = max((atom.size for atom in inside), default=0.0)
+        rows = _stacked(inside, size, 0.83)
+        gaps = (min(a.top for a in low) - max(a.bottom for a in high) for high, low in pairwise(rows))
+        if len(rows) < 2 or any(gap <= -0.1 * size for gap in gaps):  # something stands between them
             continue
-        columns = _columns(inside)
+        columns = [set(map(id, column)) for column in parted(inside, _COLUMN)]
         cells = [[[atom for atom in row if id(atom) in column] for column in columns] for row in rows]
-        body = " \\\\ ".join(" & ".join(tex(cell) for cell in row) for row in cells)
-        parts = [first, *inside, last]
-        name, middle = _MATRIX[first.text], (first.top + first.bottom) / 2
-        text = f"\\begin{{{name}}}{body}\\end{{{name}}}"
-        made = joined(text, parts, middle + AXIS * first.size, first.size)
-        parted = any(len(_columns(cell, _PARTED)) > 1 for row in cells for cell in row)
-        made.sound = made.sound and not parted and not any(atom in signs for atom in inside)
-        used = {id(atom) for atom in parts}
-        atoms = [*(atom for atom in atoms if id(atom) not in used), made]
+        lines = (" & ".join(map(tex, row)) for row in cells)
+        atoms = _enclosed(atoms, [first, *inside, last], _MATRIX[first.text], lines)
+        torn = any(len(parted(cell, _PARTED)) > 1 for row in cells for cell in row)
+        atoms[-1].sound = atoms[-1].sound and not torn and not any(atom in signs for atom in inside)
     return atoms
 
 
-def is_level(first: Atom | Glyph, other: Atom | Glyph) -> bool:
-    """Checks for two brackets of one height."""
-    return abs(first.top - other.top) < 0.15 * first.size and abs(first.bottom - other.bottom) < 0.15 * first.size
+def _enclosed(atoms: Sequence[Atom], parts: list[Atom], name: str, rows: Iterable[str]) -> list[Atom]:
+    """Atoms with the last one in place of a bracket and its rows, which are `parts` of it."""
+    bracket, body = parts[0], " \\\\ ".join(rows)
+    text, base = f"\\begin{{{name}}}{body}\\end{{{name}}}", bracket.centre[1] + AXIS * bracket.size
+    gone = set(map(id, parts))
+    return [*(atom for atom in atoms if id(atom) not in gone), joined(text, parts, base, bracket.size)]
 
 
-def _matrix_rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Rows one clear under the other; none if anything stands between them."""
-    size = max((atom.size for atom in atoms), default=0.0)
-    rows = _stacked(atoms, size, 0.83)
-    apart = all(min(a.top for a in low) > max(a.bottom for a in high) - 0.1 * size for high, low in pairwise(rows))
-    return rows if apart else []
+def closing(first: Glyph, signs: Iterable[_Sign]) -> _Sign | None:
+    """The nearest of some signs that closes a bracket and is as high."""
+    near = 0.15 * first.size
+    ends = (
+        sign
+        for sign in signs
+        if sign.text == _CLOSES.get(first.text) and sign.left > first.right
+        if abs(first.top - sign.top) < near and abs(first.bottom - sign.bottom) < near
+    )
+    return min(ends, key=lambda sign: sign.left, default=None)
 
 
 def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
     """Atoms by the lines of those larger than a share of the full size; smaller ones join the nearest."""
-    rows: list[list[Atom]] = []
-    for atom in sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis):
-        if rows and abs(atom.axis - rows[-1][0].axis) < 0.5 * full:
-            rows[-1].append(atom)
-        else:
-            rows.append([atom])
+    big = sorted((a for a in atoms if a.size > share * full or a.built), key=lambda a: a.axis)
+    rows = chains(big, lambda row, atom: abs(atom.axis - row[0].axis) < 0.5 * full)
     for atom in (a for a in atoms if not (a.size > share * full or a.built)):
         min(rows, key=lambda row: abs(row[0].axis - atom.axis)).append(atom)
     return rows
 
 
-def _columns(atoms: Sequence[Atom], gap: float = 0.45) -> list[set[int]]:
-    """Identities of atoms by column; white space of `gap` letter sizes in all rows parts two."""
-    columns: list[set[int]] = []
-    reach = 0.0
-    for atom in sorted(atoms, key=lambda atom: atom.left):
-        if not columns or atom.left - reach > gap * atom.size:
-            columns.append(set())
-        columns[-1].add(id(atom))
+def parted(atoms: Iterable[Atom], gap: float) -> list[list[Atom]]:
+    """Atoms from left to right, parted at white space of `gap` letter sizes that all rows have."""
+    parts: list[list[Atom]] = []
+    reach = -math.inf
+    for atom in sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: atom.left):
+        if atom.left - reach > gap * atom.size:
+            parts.append([])
+        parts[-1].append(atom)
         reach = max(reach, atom.right)
-    return columns
+    return parts
 
 
 def _wide(row: list[Atom]) -> str:
     """A row of cases: a wide gap divides value and condition."""
-    ordered = sorted(row, key=lambda atom: atom.left)
-    for at in range(1, len(ordered)):
-        if ordered[at].left - max(atom.right for atom in ordered[:at]) > 0.9 * ordered[at].size:
-            return f"{tex(ordered[:at])} & {tex(ordered[at:])}"
-    return tex(ordered)
+    value, *condition = parted(row, 0.9)
+    return " & ".join(map(tex, (value, chain(*condition)) if condition else (value,)))
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
@@ -670,36 +617,23 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
 
 _NO_BASE: Final = FENCES | {PICTURE}
 """Signs that no script belongs to."""
-_LONGEST_SCRIPT = 6
-"""Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
-_FEWEST_WIDE = 3
-"""Chinese letters of small print above or below a line."""
+_LONGEST_SCRIPT, _FEWEST_WIDE, _FEWEST_LETTERS = 6, 3, 12
+"""Letters of a run that OCR read as one: a longer one is text; Chinese letters of small print above or below a line,
+and letters of any script that make a line."""
 _BAND, _BESIDE, _SOLID = 0.4, 2.0, 0.9
 """Share of the lower line's height; letter sizes between lines, and between base lines at least."""
 _UNDERLINED, _LINED = 0.6, 0.45
 """Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
-_RUN: Final = 0.25
-"""Letter sizes between small letters of one script, at most."""
-_PASSES: Final = 2
-_OVER, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
+_RUN, _PLAIN_FENCE = 0.25, 1.2
+"""Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
+_COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
-_PLAIN_FENCE = 1.2
-"""Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
 
 @dataclass(slots=True)
 class TextLine:
-    """A line: its text and place, in points.
-
-    Attributes:
-        pitch: width of each letter of code; 0 for text.
-        place: of its middle letter in the text layer; -1 for none.
-        other: words that pdfium reads otherwise.
-        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
-        shown: boxes of what is a picture, one for each `PICTURE` in its text.
-        lined: its underlined parts, as they stand in its text.
-    """
+    """A line before it is a `blocks.Line`, in points; `shown` has a box for each `PICTURE` in its text."""
 
     text: str
     box: Bounds
@@ -732,7 +666,7 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
         cuts = [rule for rule in [*rules, *upright] if _cuts(rule, line, lines)]
         line.sound = line.sound and not cuts
         for rule in cuts if printed else ():  # it is shown
-            row.append(Atom(PICTURE, *rule.box, row[0].base, row[0].size, sound=False, advance=rule.right))
+            row.append(Atom(PICTURE, *rule.box, row[0].base, row[0].size, rule.right, sound=False))
     if printed:
         _hang(rows)
         lines = [_line(row, printed) for row in rows]
@@ -762,13 +696,15 @@ def _hang(rows: list[list[Atom]]) -> None:
     for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
         home: list[Atom] = []
         alone = all(woven([atom for atom in row if atom.text.strip()]))  # not the number of a question
-        for own in _parted(row) if alone else ():
-            signs = [(sign, other) for other in rows if other is not row for sign in other if _hangs_at(own, sign)]
+        for own in parted(row, 1) if alone else ():
+            box, size = hull(own), own[0].size
+            others = (other for other in rows if other is not row)
+            signs = [(sign, other) for other in others for sign in other if _hangs_at(box, size, sign)]
             if not signs and not any(atom.text == "{" for atom in home):
                 home = []
                 continue
             if signs:
-                middle = sum(hull(own)[1::2])
+                middle = box[1] + box[3]
                 home = min((other for _, other in signs), key=lambda other: abs(2 * other[0].axis - middle))
             for atom in (*own, *(sign for sign, other in signs if other is home)):
                 atom.sound = False
@@ -778,24 +714,12 @@ def _hang(rows: list[list[Atom]]) -> None:
     rows[:] = [row for row in rows if any(atom.text.strip() for atom in row)]
 
 
-def _parted(row: Sequence[Atom]) -> list[list[Atom]]:
-    """The letters of a line, parted at wide gaps."""
-    parts: list[list[Atom]] = []
-    for atom in sorted((atom for atom in row if atom.text.strip()), key=lambda atom: atom.left):
-        if parts and atom.left - max(other.right for other in parts[-1]) < atom.size:
-            parts[-1].append(atom)
-        else:
-            parts.append([atom])
-    return parts
-
-
-def _hangs_at(row: Sequence[Atom], sign: Atom) -> bool:
+def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
     """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
-    left, top, right, bottom = hull(row)
+    left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
-    size = row[0].size
-    over = min(right, sign.right) - max(left, sign.left) > _OVER * (right - left)
+    over = min(right, sign.right) - max(left, sign.left) > _COVERED * (right - left)
     hangs = not sign.sound and over and max(top - sign.bottom, sign.top - bottom) < _HANGS_OFF * size
     level = min(bottom, sign.bottom) - max(top, sign.top) > _BAND * (bottom - top)
     beside = max(left - sign.right, sign.left - right) < _RUN * size and right - left < _SHORT_ROW * sign.size
@@ -836,15 +760,13 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     """Groups atoms by line; the first of each group sets its place and size."""
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
-    rows: list[list[Atom]] = []
     stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
     loose = {id(atom) for atom in stretched}
-    for atom in sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis):
-        last = rows[-1] if rows else None
-        if last and atom.axis - sum(member.axis for member in last) / len(last) < 0.42 * min(atom.size, last[0].size):
-            last.append(atom)
-        else:
-            rows.append([atom])
+
+    def goes_on(row: list[Atom], atom: Atom) -> bool:
+        return atom.axis - sum(member.axis for member in row) / len(row) < 0.42 * min(atom.size, row[0].size)
+
+    rows = chains(sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis), goes_on)
     _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
     rows = [_headed(row, small) for row in rows]
     for atom in atoms:
@@ -857,11 +779,8 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 def _stretched(atom: Atom) -> bool:
     """A bracket or big sign whose base line does not tell its line."""
-    if atom.built or atom.text not in STRETCHED:
-        return False
-    return (
-        atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
-    )
+    tall = atom.height > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
+    return not atom.built and (atom.text in BIG or (tall and atom.text in STRETCHED))
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
@@ -888,36 +807,33 @@ def _small(atoms: list[Atom]) -> set[int]:
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
             if other is atom or other.size < 1.15 * atom.size or other.text in _NO_BASE:
                 continue
-            beside = (
-                -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach
-            )
+            behind = -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size
             level = atom.top < other.bottom + 0.5 * other.size and atom.bottom > other.top - 0.75 * other.size
-            if atom.built or atom.text in FENCES:
-                shifted = abs(atom.axis - other.axis) > 0.2 * other.size
-            else:
-                shifted = abs(atom.base - other.base) > 0.1 * other.size
-            if beside and level and shifted:
+            built = atom.built or atom.text in FENCES
+            shift, least = (atom.axis - other.axis, 0.2) if built else (atom.base - other.base, 0.1)
+            if (behind or 0 <= other.left - atom.right < reach) and level and abs(shift) > least * other.size:
                 scripts.add(id(atom))
                 break
     for last, atom in pairwise(ordered):  # what goes on from a script on its line
         level = abs(atom.base - last.base) < 0.1 * last.size or atom.text in FENCES
-        if (
-            id(last) in scripts
-            and level
-            and abs(atom.size - last.size) < 0.1 * last.size
-            and atom.left < last.right + 0.45 * last.size
-        ):
+        near = abs(atom.size - last.size) < 0.1 * last.size and atom.left < last.right + 0.45 * last.size
+        if id(last) in scripts and level and near:
             scripts.add(id(atom))
-    return scripts - _small_print([atom for atom in atoms if id(atom) in scripts])
+    return scripts - _small_print(atoms, scripts)
 
 
-def _small_print(scripts: list[Atom]) -> set[int]:
-    """Small letters on one base line, Chinese ones among them, are no scripts."""
+def _small_print(atoms: Sequence[Atom], scripts: set[int]) -> set[int]:
+    """Letters of lines of text, which may be below a bigger number: with Chinese ones, or most at no bigger letter."""
     lines: dict[tuple[int, int], list[Atom]] = {}
-    for atom in scripts:
+    for atom in (atom for atom in atoms if not atom.built):
         lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)
-    words = (line for line in lines.values() if sum("一" <= a.text[:1] <= "\u9fff" for a in line) >= _FEWEST_WIDE)
-    return {id(atom) for line in words for atom in line}
+    small: set[int] = set()
+    for line in lines.values():
+        own = {id(atom) for atom in line} & scripts
+        wide = sum("一" <= atom.text[:1] <= "\u9fff" for atom in line if id(atom) in own)
+        if wide >= _FEWEST_WIDE or (len(line) >= _FEWEST_LETTERS and 2 * len(own) < len(line)):
+            small |= own
+    return small
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
@@ -986,7 +902,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
         sound = sound and (
             "$" not in text or (explains(text, ink) and not any(map(_IMPOSSIBLE.search, text.split("$")[1::2])))
         )
-        for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
+        for _ in range(2 * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)
                 text = written(ordered, head)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeVar
 
 Bounds = tuple[float, float, float, float]
 """Left, top, right, bottom in points."""
@@ -26,7 +28,22 @@ class Placed:
     @property
     def centre(self) -> tuple[float, float]:
         """Of its box."""
-        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+        return self.middle, (self.top + self.bottom) / 2
+
+    @property
+    def middle(self) -> float:
+        """X of its centre."""
+        return (self.left + self.right) / 2
+
+    @property
+    def width(self) -> float:
+        """Of its ink."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """Of its ink."""
+        return self.bottom - self.top
 
 
 def around(boxes: Iterable[Bounds]) -> Bounds:
@@ -53,12 +70,12 @@ class Rule(Placed):
     @property
     def flat(self) -> bool:
         """True for a horizontal line."""
-        return self.right - self.left >= self.bottom - self.top
+        return self.width >= self.height
 
     @property
     def length(self) -> float:
         """In points."""
-        return max(self.right - self.left, self.bottom - self.top)
+        return max(self.width, self.height)
 
 
 @dataclass(slots=True)
@@ -76,6 +93,11 @@ class Shape(Placed):
     points: tuple[tuple[float, float], ...] = ()
     filled: bool = False
     faint: bool = False
+
+    @property
+    def outline(self) -> list[tuple[float, float]]:
+        """Its points, and the middles between them."""
+        return [*self.points, *(((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(self.points))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +130,23 @@ class Affine:
         """The box around the image of a rectangle."""
         points = [self.point(x, y) for x in (left, right) for y in (bottom, top)]
         return around((x, y, x, y) for x, y in points)
+
+
+_Item = TypeVar("_Item")
+
+
+def chains(items: Iterable[_Item], goes_on: Callable[[list[_Item], _Item], bool]) -> list[list[_Item]]:
+    """Items in groups: each goes on with the group before it, or begins another."""
+    done: list[list[_Item]] = []
+    for item in items:
+        if done and goes_on(done[-1], item):
+            done[-1].append(item)
+        else:
+            done.append([item])
+    return done
+
+
+UNMOVED: Final = Affine(1, 0, 0, 1, 0, 0)
 
 
 def root_of(parent: list[int], place: int) -> int:

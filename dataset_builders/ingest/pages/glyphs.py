@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, hull
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine, Bounds, Placed, Rule, Shape, chains, hull
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
@@ -105,14 +105,11 @@ def bounds_of(item: Any, to_page: Affine) -> Bounds | None:
     return to_page.bounds(left.value, bottom.value, right.value, top.value)
 
 
-def paint(item: Any) -> tuple[int, int, int, int]:
-    """Red, green, blue and opacity (0 to 255) of an object's fill; black by default."""
+def paint(item: Any, *, stroke: bool = False) -> tuple[int, int, int, int]:
+    """Red, green, blue and opacity (0 to 255) of an object's fill or stroke; black by default."""
     import pypdfium2.raw as c
 
-    return _colour(c, item, c.FPDFPageObj_GetFillColor)
-
-
-def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
+    get = c.FPDFPageObj_GetStrokeColor if stroke else c.FPDFPageObj_GetFillColor
     values = [ctypes.c_uint() for _ in range(4)]
     if not get(item, *values):
         return (0, 0, 0, 255)
@@ -120,30 +117,23 @@ def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
     return (red, green, blue, alpha)
 
 
-def is_pale(item: Any) -> bool:
-    """Checks for an object filled with white or next to it, or with nothing."""
-    return _pale(paint(item))
-
-
-def _pale(colour: tuple[int, int, int, int]) -> bool:
-    return colour[3] < 20 or min(colour[:3]) > 236
-
-
-def _is_faint(colour: tuple[int, int, int, int]) -> bool:
-    return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
+def is_pale(item: Any, *, stroke: bool = False) -> bool:
+    """Checks for an object filled, or drawn, with white or next to it, or with nothing."""
+    *colour, opacity = paint(item, stroke=stroke)
+    return opacity < 20 or min(colour) > 236
 
 
 def _path(c: Any, item: Any, to_page: Affine, drawn: RawPage) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
-    ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
-    filled = mode.value != 0 and not _pale(ground)
-    stroked = bool(stroke.value) and not _pale(_colour(c, item, c.FPDFPageObj_GetStrokeColor))
+    filled = mode.value != 0 and not is_pale(item)
+    stroked = bool(stroke.value) and not is_pale(item, stroke=True)
     if not filled and not stroked:
         return
-    own = to_page.after(_matrix(c, item))
-    for points, curved in _subpaths(c, item, own):
-        _subpath(points, curved, filled, filled and not stroked and _is_faint(ground), drawn)
+    *colour, opacity = paint(item)
+    faint = filled and not stroked and max((255 - value) * opacity for value in colour) < _FAINT * 255
+    for points, curved in _subpaths(c, item, to_page.after(_matrix(c, item))):
+        _subpath(points, curved, filled, faint, drawn)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
@@ -175,7 +165,7 @@ def is_ruled(item: Any) -> bool:
 
     drawn = RawPage(math.inf, math.inf)
     if c.FPDFPageObj_GetType(item) == c.FPDF_PAGEOBJ_PATH:
-        _path(c, item, Affine(1, 0, 0, 1, 0, 0), drawn)
+        _path(c, item, UNMOVED, drawn)
     return bool(drawn.rules) and not drawn.shapes
 
 
@@ -214,11 +204,8 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
     if short < 8 or len(points) < 8:
         return False
     corner = short * (0.5 if max(right - left, bottom - top) > 1.6 * short else 0.22)
-    return all(
-        min(x - left, right - x, y - top, bottom - y) < 1.2
-        or (min(x - left, right - x) < corner and min(y - top, bottom - y) < corner)
-        for x, y in points
-    )
+    sides = [sorted((min(x - left, right - x), min(y - top, bottom - y))) for x, y in points]
+    return all(near < 1.2 or far < corner for near, far in sides)
 
 
 def _is_ellipse(points: list[tuple[float, float]]) -> bool:
@@ -237,11 +224,8 @@ _ABUTS: Final = 0.6
 def _merged(rules: list[Rule]) -> list[Rule]:
     done: list[Rule] = []
     for flat in (True, False):
-        lines = [rule for rule in rules if rule.flat == flat and rule.length > 0]
-        lines.sort(
-            key=lambda r: (round((r.top + r.bottom) / 2) if flat else round((r.left + r.right) / 2), r.left, r.top)
-        )
-        for rule in lines:
+        lines = (rule for rule in rules if rule.flat == flat and rule.length > 0)
+        for rule in sorted(lines, key=lambda rule: (round(rule.centre[flat]), rule.left, rule.top)):
             for last in reversed(done[-6:]):
                 if last.flat == flat and _continues(last, rule, flat):
                     last.joints += (rule.left,) if flat and abs(rule.left - last.right) < _ABUTS else ()
@@ -261,31 +245,29 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
 
 _COLOURED: Final = 80
 """Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
+AXIS: Final = 0.26
+"""Height of the fraction bar over the base line, in letter sizes."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
 
 @dataclass(slots=True)
 class Glyph(Placed):
-    """A printed character.
+    """A printed character; its edges are those of its ink, in points.
 
     Attributes:
         text: Unicode; `UNREAD` if the font does not say; a whole run where OCR read it.
-        left, top, right, bottom: of its ink, in points.
         base: y of the base line.
-        size: as printed, in points.
         advance: x of the next character, which may be left of the ink (f) or far right of it (full-width commas).
         math: set in a font for formulas.
         sound: `text` can be believed.
-        confidence: 0 to 1.
         item: address of its text object; 0 for none.
-        upright: its line runs across the page.
-        slanted: its line runs neither across nor down the page.
-        start: x of its origin, left of its ink by the white space of its own; None: its ink's.
-        pitch: width of all letters of its font, if that is a typewriter's; else 0.
-        place: in the text layer; -1 for what is not in it.
+        upright: its line runs across the page; `slanted`: neither across nor down.
+        start: x of its origin, left of its ink by its own white space; None: its ink's.
+        pitch: width of all letters of a typewriter's font; else 0.
+        place: in the text layer; -1 for none.
         parted: by pdfium, from the letter before.
-        colour: "#rgb", if it is none of the greys; "" otherwise.
+        colour: "#rgb" for no grey; "" otherwise.
     """
 
     text: str
@@ -295,8 +277,8 @@ class Glyph(Placed):
     bottom: float
     base: float
     size: float
-    advance: float
-    font: str
+    advance: float = 0.0
+    font: str = ""
     bold: bool = False
     math: bool = False
     sound: bool = True
@@ -309,6 +291,17 @@ class Glyph(Placed):
     parted: bool = False
     colour: str = ""
     slanted: bool = False
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """X from its origin to that of the next letter."""
+        right = min(self.advance, self.right + self.size) if self.advance else self.right
+        return self.left if self.start is None else self.start, right
+
+    @property
+    def axis(self) -> float:
+        """Y of its centre line."""
+        return self.base - AXIS * self.size
 
 
 @dataclass(slots=True)
@@ -334,8 +327,9 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))))
-    _distrust(raw.glyphs)
+    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
+    raw.glyphs = _ringed(_brackets(glyphs))
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
     _read_drawings(page, shown, raw)
@@ -408,14 +402,14 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
             raw.rules.append(Rule(*box))
             continue
-        yield Glyph(
-            CHOICE if meaning == TICKED else meaning or character, *box, base, size, _advance(around, box, size), font,
+        yield from (Glyph(
+            letter, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
+            math_font and not {CHOICE, "•"} & {meaning, character}, sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
             colour=meaning if meaning == TICKED else _colour_of(item, colours),
             slanted=min(along, down) > _SLANT * max(along, down),
-        )  # fmt: skip
+        ) for letter in (CHOICE if meaning == TICKED else meaning or character))  # fmt: skip
         parted = parted and chr(code).isspace()
 
 
@@ -523,21 +517,13 @@ def _once(glyphs: Sequence[Glyph]) -> list[Glyph]:
     seen: dict[tuple[str, int, int], list[Glyph]] = {}
     for glyph in glyphs:
         column, row = int(glyph.left // 4), int(glyph.base // 4)
-        near = (
-            other
-            for across in (-1, 0, 1)
-            for down in (-1, 0, 1)
-            for other in seen.get((glyph.text, column + across, row + down), ())
-        )
-        slack = 0.12 * glyph.size
-        if glyph.text.strip() and any(
-            abs(other.left - glyph.left) < slack and abs(other.base - glyph.base) < slack / 2
-            for other in near
-            if not _is_pair(other, glyph, widths[glyph.font, glyph.text] * glyph.size)
-        ):
-            continue
-        seen.setdefault((glyph.text, column, row), []).append(glyph)
-        kept.append(glyph)
+        cells = ((glyph.text, column + across, row + down) for across in (-1, 0, 1) for down in (-1, 0, 1))
+        slack, narrowest = 0.12 * glyph.size, widths[glyph.font, glyph.text] * glyph.size
+        near = (g for cell in cells for g in seen.get(cell, ()) if abs(g.left - glyph.left) < slack)
+        twins = (g for g in near if abs(g.base - glyph.base) < slack / 2 and not _is_pair(g, glyph, narrowest))
+        if not glyph.text.strip() or next(twins, None) is None:
+            seen.setdefault((glyph.text, column, row), []).append(glyph)
+            kept.append(glyph)
     return kept
 
 
@@ -577,9 +563,9 @@ _LIES, _LYING = 2, 0.25
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
-    """Doubts signs in other shapes than their own, and fonts with such letters, in place; not if most of the page has.
+    """Doubts signs in other shapes than their own, and fonts with such letters (not one: small capitals), in place.
 
-    Small capitals are letters in other shapes, so that a single letter is not doubted.
+    Not if most of the page has.
     """
     shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
     odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
@@ -701,15 +687,14 @@ _TOUCH: Final = 0.05
 
 def _long(glyphs: list[Glyph]) -> list[Glyph]:
     """Joins the pieces of a long arrow."""
-    runs: list[list[Glyph]] = []
-    for glyph in glyphs:
-        last = runs[-1][-1] if runs else glyph
+
+    def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
+        last = run[-1]
         piece = glyph.text in "−-⎯=←→⇐⇒" and last.text in "−-⎯=←⇐7⊦"
         near = abs(last.base - glyph.base) < 0.1 * glyph.size and glyph.left < last.right + _TOUCH * glyph.size
-        if piece and near and last is not glyph and last.left < glyph.right:
-            runs[-1].append(glyph)
-        else:
-            runs.append([glyph])
+        return piece and near and last.left < glyph.right
+
+    runs = chains(glyphs, goes_on)
     for run in runs:
         text = re.sub("[−⎯]", "-", "".join(glyph.text for glyph in run))
         if sign := next((sign for form, sign in _LONG if len(run) > 1 and re.fullmatch(form, text)), ""):
@@ -721,13 +706,15 @@ def _long(glyphs: list[Glyph]) -> list[Glyph]:
 
 _FORMS: Final = {"{": "⎧⎨⎩⎪", "}": "⎫⎬⎭", "(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦"}
 _BRACKET_OF: Final = {piece: bracket for bracket, pieces in _FORMS.items() for piece in pieces}
+_STROKES, _THIN = frozenset("|()[]{}"), 0.13
+"""Names of a bracket's stroke; letter sizes that it is wide at most."""
 _FEET: Final = "⎩⎭⎝⎠⎣⎦"
 _OPEN_GAP: Final = 2.0
 """Letter sizes between the pieces of a bracket that has no foot yet."""
 
 
 def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins tall brackets stacked from pieces."""
+    """Joins tall brackets stacked from pieces; some fonts name their stroke like the bracket."""
     pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
     stacks: list[list[Glyph]] = []
     for piece in sorted(pieces, key=lambda glyph: glyph.top):
@@ -746,6 +733,14 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
         bracket.left, bracket.top, bracket.right, bracket.bottom = hull(stack)
         bracket.math, bracket.advance = True, bracket.right
     gone = {id(glyph) for stack in stacks for glyph in stack[1:]}
+    for stroke in (g for g in glyphs if g.text in _STROKES and g.width < _THIN * g.size) if stacks else ():
+        x, y = stroke.centre
+        whole = (stack[0] for stack in stacks if len(stack) > 1 and stack[0] is not stroke)
+        gone |= {
+            id(stroke)
+            for bracket in whole
+            if bracket.left - 1 < x < bracket.right + 1 and bracket.top < y < bracket.bottom
+        }
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
@@ -767,7 +762,7 @@ _HYHWPEQ: Final = (
     | _run(0xE034, "1234567890      ()−=+[]{}  :  ,./<>    ∫√          ∑")
     | {0xE06D: _BAR}
     | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 33 + "αβγδεζηθικλμνξοπ")
-    | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧  |")
+    | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧 ⎡|⎤⎣⎦⎪")
 )
 _RADICALS: Final = _run(
     0x2EC4, "西见角角讠贝足车辶辶辶 钅長镸长门   青韦页风飞食  饣 马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
@@ -777,6 +772,7 @@ _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
     0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
+    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘",
 }  # fmt: skip
 """MathType's Extra."""
 
@@ -801,36 +797,47 @@ _LATIN: Final = {
     for code, sign in _SYMBOL.items()
     if (code > 0xF0A0 or chr(code - 0xF000).isalpha()) and chr(code - 0xF000) not in "¬µ·×÷"
 }
+_GREEK: Final = "ΓΔΘΛΞΠΣΥΦΨΩ"
+_LIGATURES: Final = ("ff", "fi", "fl", "ffi", "ffl")
+_TALL_SIGNS: Final = (
+    _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
+    | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√")
+    | _run(0xA1, "()[]")  # where old files have the first codes
+)
 _ENCODINGS: Final = (
     ("hyhwpeq", _HYHWPEQ),
-    ("symbol", _SYMBOL),
-    ("mt-extra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
-    (
-        "cmex txex pxex mathextension10 mathextension-",
-        _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
-        | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
-    ),
-    ("newmathextn", _run(0, "()")),
+    ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
+    ("cmex txex pxex mathextension10 mathextension- math-extension", _TALL_SIGNS),
+    ("newmathextn", _run(0, "()") | _run(0x40, "()")),
+    ("cmr cmbx cmti cmss cmsl", _run(0, _GREEK) | dict(enumerate(_LIGATURES, 0x0B))),
+    ("europeancomputermodern ecrm ecbx ecti sfrm sfbx sfti", dict(enumerate(_LIGATURES, 0x1B))),
     ("wasy", {0x20: TICKED, 0x23: CHOICE, 0x32: CHOICE}),
     ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
-    ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
-    ("msbm", _DOUBLE),
     (
-        "cmsy txsy pxsy",
-        _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
+        "cmmi txmi pxmi",
+        _run(0, _GREEK + "αβγδϵζηθικλμνξπρστυϕχψωεϑϖϱςφ") | _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"},
+    ),
+    ("msbm", _DOUBLE | _run(0x02, "≰≱≮≯⊀⊁≨≩≰≱") | _run(0x1C, "≁≇") | _run(0x20, "⊊⊋⊈⊉⫋⫌⊊⊋⊊⊋⊈⊉∦∤∤∦⊬⊮⊭⊯")),
+    (
+        "cmsy cmbsy txsy pxsy mathsymbols math-symbols",
+        _run(0, "−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡⊆⊇≤≥⪯⪰∼≈⊂⊃≪≫≺≻←")
+        | _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
         | _run(0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"),
     ),
+    ("symbol", _SYMBOL),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
 _RENAMED: Final = (
-    ("mt-extra mtextra", _EXTRA),
+    ("cmex txex pxex", {code: sign for code, sign in _TALL_SIGNS.items() if chr(code).isalpha() or code > 0x7E}),
+    ("cmsy", {0xA1: "−"} | _SCRIPT),
+    ("mt-extra mtextra euclidextra", _EXTRA),
     ("symbol", _LATIN),
     ("msbm tex_ams mathjax_ams", _DOUBLE),
     ("eufm", _FRAKTUR),
-    ("cmsy lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
+    ("lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
 )
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
@@ -838,7 +845,7 @@ _RENAMED: Final = (
 def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
-    if code and not unmapped and not 0xE000 <= code < 0xF900:
+    if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Affine
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine
 from livek12.dataset_builders.ingest.pages.glyphs import THIN, PageObjects, bounds_of, is_pale, is_ruled
 from livek12.dataset_builders.ingest.pages.layout import overlaps
 
@@ -18,7 +18,6 @@ _FEWEST, _SHARE, _SAMPLE = 3, 0.3, 24
 """Pages that have it, at least, and their share of those that are looked at, at most so many."""
 _SMALL: Final = 20.0
 """Points: what is smaller both ways may be a choice's circle."""
-_AS_IT_IS: Final = Affine(1, 0, 0, 1, 0, 0)
 _Key = tuple[int, ...]
 """Kind, box in points, and size of the picture's data or segments of the outline."""
 
@@ -31,7 +30,7 @@ class Ground:
         seen: Counter[_Key] = Counter()
         for number in pages:
             page = document[number - 1]
-            seen.update({_key(*each) for each in PageObjects(page, _AS_IT_IS)} - {()})
+            seen.update({_key(*each) for each in PageObjects(page, UNMOVED)} - {()})
             page.close()
         fewest = max(_FEWEST, _SHARE * len(pages))
         self._keys = {key for key, many in seen.items() if many >= fewest}
@@ -41,7 +40,7 @@ class Ground:
         """Takes it off a page meanwhile, unless it is under light letters; true if there is some."""
         import pypdfium2.raw as c
 
-        objects = [*PageObjects(page, _AS_IT_IS)] if self._keys else []
+        objects = [*PageObjects(page, UNMOVED)] if self._keys else []
         light = [bounds_of(i, to_page) for i, kind, to_page in objects if kind == c.FPDF_PAGEOBJ_TEXT and is_pale(i)]
         ground = []
         for item, kind, to_page in objects:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from livek12.core.scripts import both_scripts
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, by_root, hull, root_of, unite
+from livek12.dataset_builders.ingest.pages.geometry import (
+    Bounds,
+    Rule,
+    Shape,
+    around,
+    by_root,
+    chains,
+    hull,
+    root_of,
+    unite,
+)
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = both_scripts(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -33,18 +44,17 @@ class PageTable:
 
     def cell_of(self, glyph: Glyph) -> tuple[int, int]:
         """The cell a glyph stands in."""
-        x, y = glyph.centre
-        column = max(0, min(len(self.xs) - 2, sum(1 for at in self.xs if at <= x) - 1))
-        row = max(0, min(len(self.ys) - 2, sum(1 for at in self.ys if at <= y) - 1))
-        return self.merged[(row, column)]
+        row, column = (
+            max(0, min(len(lines) - 2, bisect_right(lines, place) - 1))
+            for lines, place in zip((self.ys, self.xs), reversed(glyph.centre), strict=True)
+        )
+        return self.merged[row, column]
 
     def cells(self, glyphs: Sequence[Glyph]) -> dict[tuple[int, int], list[Glyph]]:
         """The letters in each cell that has some."""
-        left, top, right, bottom = self.box
         cells: dict[tuple[int, int], list[Glyph]] = {}
         for glyph in glyphs:
-            x, y = glyph.centre
-            if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
+            if glyph.text.strip() and contains(self.box, *glyph.centre):
                 cells.setdefault(self.cell_of(glyph), []).append(glyph)
         return cells
 
@@ -54,12 +64,7 @@ def is_asked(
 ) -> bool:
     """Checks whether the rows of a grid are questions.
 
-    Args:
-        table: the grid.
-        cells: its letters.
-        width: of the page.
-        before: columns of such a grid at the end of the page before; one with the same columns goes on with it, and its
-            first row may be the rest of that page's last.
+    A grid with the columns of the last one on the page `before` goes on with it, perhaps within a row.
     """
     wide = table.xs[-1] - table.xs[0]
     if len(table.xs) not in (3, 4) or wide < _PAGE * width or table.xs[1] - table.xs[0] > _NARROW * wide:
@@ -95,12 +100,8 @@ def dissolve(table: PageTable, glyphs: Sequence[Glyph]) -> list[Glyph]:
         first = min((g for g in question if g.left < edge + g.size), key=lambda glyph: glyph.base)
         digit, down = inside[0], first.base - inside[0].base
         digit.text = f"{number[1]}．" + "".join(f"[{_text(cell)} points]" for cell in worth)
-        digit.base, digit.top, digit.bottom, digit.right = (
-            first.base,
-            digit.top + down,
-            digit.bottom + down,
-            inside[-1].right,
-        )
+        digit.base, digit.right = first.base, inside[-1].right
+        digit.top, digit.bottom = digit.top + down, digit.bottom + down
         gone.update(id(glyph) for cell in (inside[1:], *worth) for glyph in cell)
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
@@ -200,24 +201,17 @@ _NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
 """Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
 label."""
 _MOST_FRAMES: Final = 100
-_WORDS: Final = 0.9
-"""Letter sizes between the words of a line."""
 
 
 def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
     """Checks whether two boxes come closer than `slack`."""
-    return (
-        box[0] - slack < other[2]
-        and other[0] - slack < box[2]
-        and box[1] - slack < other[3]
-        and other[1] - slack < box[3]
-    )
+    across = box[0] - slack < other[2] and other[0] - slack < box[2]
+    return across and box[1] - slack < other[3] and other[1] - slack < box[3]
 
 
 def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
     """Indices of connected boxes, by a sweep from top to bottom."""
     parent = list(range(len(boxes)))
-
     order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
     active: list[int] = []
     for at in order:
@@ -237,7 +231,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    lines = [hull(run) for run in runs(raw.glyphs, _WORDS) if len(run) > FEWEST_LETTERS] if raw.shapes else []
+    lines = [hull(run) for run in runs(raw.glyphs) if len(run) > FEWEST_LETTERS] if raw.shapes else []
     ground = _ground(raw, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
@@ -314,8 +308,7 @@ def _crosses(shape: Shape, table: PageTable) -> bool:
     if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
         return False
     left, top, right, bottom = table.box
-    middles = [((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(shape.points)]
-    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in (*shape.points, *middles))
+    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in shape.outline)
     return inside and min(shape.right, right) - max(shape.left, left) > 1.5 * cell
 
 
@@ -340,15 +333,11 @@ def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
     return ground
 
 
-def _inside(shape: Shape, raw: RawPage) -> int:
-    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
-    return step * sum(contains(shape.box, *glyph.centre) for glyph in raw.glyphs[::step])
-
-
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
     """A part of a drawing, no frame or ground of text."""
-    box, inside = shape.box, _inside(shape, raw)
-    width, height = shape.right - shape.left, shape.bottom - shape.top
+    box, width, height = shape.box, shape.width, shape.height
+    step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
+    inside = step * sum(contains(box, *glyph.centre) for glyph in raw.glyphs[::step])
     if width > 0.85 * raw.width and height > 0.6 * raw.height:
         return False
     if max(width, height) < 1.5 or (shape.kind == "image" and min(width, height) < 6):
@@ -393,7 +382,7 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
 
 
 def _joined(boxes: Sequence[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
-    """One box in place of all, unless a line of text that is in none of them would be in it and each is big enough."""
+    """One box in place of all, unless it has a line of text that none has and each is big enough."""
     whole = around(boxes)
     apart = (line for line in lines if not any(overlaps(line, box) for box in boxes))
     covers = any(contains(whole, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2) for line in apart)
@@ -454,11 +443,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
 
 
 def _positions(values: list[float]) -> list[float]:
-    done: list[float] = []
-    for value in sorted(values):
-        if not done or value - done[-1] > 3.0:
-            done.append(value)
-    return done
+    return [first for first, *_ in chains(sorted(values), lambda near, value: value - near[0] <= 3.0)]
 
 
 def _merge(
@@ -481,16 +466,12 @@ def _merge(
     return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
 
 
-def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:
-    """Letters with less than `gap` letter sizes between them."""
-    done: list[list[Glyph]] = []
-    for glyph in sorted(glyphs, key=lambda g: (round(g.base / 3), g.left)):
-        if not glyph.text.strip():
-            continue
-        last = done[-1][-1] if done else None
-        near = last is not None and -2 * glyph.size < glyph.left - last.right < gap * glyph.size
-        if last and near and abs(last.base - glyph.base) < 4:
-            done[-1].append(glyph)
-        else:
-            done.append([glyph])
-    return done
+def runs(glyphs: Sequence[Glyph], gap: float = 0.9) -> list[list[Glyph]]:
+    """Letters with less than `gap` letter sizes between them; by default the words of a line are together."""
+
+    def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
+        near = -2 * glyph.size < glyph.left - run[-1].right < gap * glyph.size
+        return near and abs(run[-1].base - glyph.base) < 4
+
+    letters = sorted((g for g in glyphs if g.text.strip()), key=lambda g: (round(g.base / 3), g.left))
+    return chains(letters, goes_on)

@@ -130,7 +130,7 @@ def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
     """Codes that nothing in the file names: font without the subset's mark, Latin-1 letter, width (1/1000 of the size).
 
     A TrueType font without an encoding has no names but its ToUnicode map's, and readers of PDF take a code that is not
-    in it for its Latin-1 letter. Fonts whose widths are an object of their own are skipped.
+    in it for its Latin-1 letter.
     """
     with path.open("rb") as file:
         data = file.read(_MOST_READ)
@@ -190,6 +190,11 @@ def drawn(
     bitmap = page.render(scale=scale, crop=tuple(max(0.0, value) for value in margins), draw_annots=annotated)
     picture: Picture = bitmap.to_pil().convert("RGB")
     return picture
+
+
+def printed(page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None) -> Picture:
+    """The page as `drawn`, without annotations where some write over it."""
+    return drawn(page, dpi, crop, annotated=not has_annotations(page))
 
 
 def crop_to(page: Any, box: Box) -> Callable[[], None]:

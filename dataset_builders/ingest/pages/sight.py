@@ -1,7 +1,7 @@
 """Comparison of a page's text layer with its picture: letters that are not printed, unexplained ink.
 
 Contract: the page is drawn again without its text. A letter without a difference is not printed: clipped, covered,
-white on white, clear, or off the page. Needs no model and no OpenCV.
+white on white, clear, or off the page.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
+from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, around, by_root, unite
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, by_root, unite
 from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-_AS_IT_IS: Final = Affine(1, 0, 0, 1, 0, 0)
 _CHANGE: Final = 20
 """Grey values (of 255) by which ink changes a picture at least."""
 _DARK: Final = 170
@@ -118,51 +118,58 @@ class Sight:
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
-    """Removes letters that are not printed from `raw`, with a note; `picture` is without annotations that write."""
+    """Removes what is not printed from `raw`, letters with a note; `picture` is without annotations that write."""
     import numpy as np
 
-    annotated = not pdf.has_annotations(page)
-    if not annotated:
+    if pdf.has_annotations(page):
         raw.notes.append("text and ink of annotations, which lie over the page, were not read")
-    scale = picture.width / raw.width
-    full = _grey(picture)
-    texts = _Texts(page)
-    drawn = np.full_like(full, 255)
+    full, texts = _grey(picture), _Texts(page)
+    sight = Sight(picture.width / raw.width, full, np.full_like(full, 255))
     if raw.shapes or raw.rules:
         with texts.without(range(len(texts.items))):
-            drawn = _grey(pdf.drawn(page, dpi, annotated=annotated))
-    inked = _inked_sides(raw.rules, full, scale)  # letters may be rules
-    raw.rules = [rule for rule, on in zip(raw.rules, inked, strict=True) if any(on)]
-    drawings = [shape for shape in raw.shapes if shape.kind != "image"]
-    inked = _inked_sides(drawings, drawn, scale)
-    unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not any(on)}
-    raw.shapes = [shape for shape in raw.shapes if id(shape) not in unseen]
-    parts: list[Rule | Shape] = [rule for rule in raw.rules if rule.flat]
-    parts += [shape for shape in raw.shapes if shape.kind != "image" or shape.bottom - shape.top > _IN_LINE]
-    for part in parts:
-        _cut(part, drawn, scale)
-    sight = Sight(scale, full, drawn)
+            sight.drawn = _grey(pdf.printed(page, dpi))
+    _drop_unseen(raw, sight)
     sight.part_pictures(raw)
-    seen = _changed(raw.glyphs, full, drawn, scale)
-    if not texts.whole:  # what was not hidden shows no difference
-        seen = [shown or g.item not in texts.place for g, shown in zip(raw.glyphs, seen, strict=True)]
-    for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
-        if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
-            with texts.without(doubtful):
-                others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi, annotated=annotated)), scale)
-            seen = [shown and (texts.place.get(g.item) not in doubtful or other)
-                    for g, shown, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
-    paints = texts.paints()
-    seen = [shown and not (g.item in texts.place and _on_its_ground(g, paints[texts.place[g.item]], drawn, scale))
-            for g, shown in zip(raw.glyphs, seen, strict=True)]  # fmt: skip
-    _with_spaces(raw.glyphs, seen)
+    seen = _seen(page, raw.glyphs, texts, sight, dpi)
     hidden = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if not shown]
-    raw.glyphs = [glyph for glyph, shown in zip(raw.glyphs, seen, strict=True) if shown]
+    raw.glyphs = [*compress(raw.glyphs, seen)]
     if hidden:
         text = "".join(glyph.text for glyph in hidden)[:40]
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
         raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {text!r}")
     return sight
+
+
+def _drop_unseen(raw: RawPage, sight: Sight) -> None:
+    """Removes rules and drawings without ink, and cuts the others to their printed part."""
+    raw.rules = [*compress(raw.rules, _inked(raw.rules, sight.full, sight.scale))]  # letters may be rules
+    pictures = [shape.kind == "image" for shape in raw.shapes]
+    inked = _inked(raw.shapes, sight.drawn, sight.scale)
+    raw.shapes = [*compress(raw.shapes, map(or_, pictures, inked))]
+    parts: list[Rule | Shape] = [rule for rule in raw.rules if rule.flat]
+    parts += [shape for shape in raw.shapes if shape.kind != "image" or shape.height > _IN_LINE]
+    for part in parts:
+        _cut(part, sight.drawn, sight.scale)
+
+
+def _seen(page: Any, glyphs: Sequence[Glyph], texts: _Texts, sight: Sight, dpi: float) -> list[bool]:
+    """For each letter, true if it is printed."""
+    places = [texts.place.get(glyph.item, -1) for glyph in glyphs]
+    seen = _changed(glyphs, sight.full, sight.drawn, sight.scale)
+    if not texts.whole:  # what was not hidden shows no difference
+        seen = [shown or place < 0 for shown, place in zip(seen, places, strict=True)]
+    for doubtful in (_overprinted(glyphs, texts.place), _partly(glyphs, seen, texts.place)):
+        if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
+            with texts.without(doubtful):
+                others = _changed(glyphs, sight.full, _grey(pdf.printed(page, dpi)), sight.scale)
+            seen = [s and (place not in doubtful or o) for s, place, o in zip(seen, places, others, strict=True)]
+    paints = texts.paints()
+    for at, (glyph, place) in enumerate(zip(glyphs, places, strict=True)):
+        on_ground = place >= 0 and _on_its_ground(glyph, paints[place], sight)
+        seen[at] = seen[at] and not on_ground
+        if not glyph.text.strip():  # white space between hidden letters is hidden
+            seen[at] = not at or seen[at - 1]
+    return seen
 
 
 Side = tuple[tuple[float, float], tuple[float, float]]
@@ -174,12 +181,11 @@ def _sides(box: Rule | Shape) -> list[Side]:
     return [*pairwise(points or corners)]
 
 
-def _inked_sides(boxes: Iterable[Rule | Shape], ink: Grey, scale: float) -> Iterator[list[bool]]:
-    """For the sides of each, true for one that has ink."""
+def _inked(boxes: Sequence[Rule | Shape], ink: Grey, scale: float) -> list[bool]:
+    """For each line or drawing, true if one of its sides has ink."""
     sides = [_sides(box) for box in boxes]
     inked = iter(_printed([side for own in sides for side in own], ink, scale))
-    for own in sides:
-        yield [*islice(inked, len(own))]
+    return [any([*islice(inked, len(own))]) for own in sides]
 
 
 def _cut(part: Rule | Shape, drawn: Grey, scale: float) -> None:
@@ -212,31 +218,19 @@ def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
-    letters = [
-        (place[g.item], shown) for g, shown in zip(glyphs, seen, strict=True) if g.item in place and g.text.strip()
-    ]
-    return {at for at, shown in letters if shown} & {at for at, shown in letters if not shown}
+    letters = [(place.get(g.item), shown) for g, shown in zip(glyphs, seen, strict=True) if g.text.strip()]
+    return {at for at, shown in letters if shown and at is not None} & {at for at, shown in letters if not shown}
 
 
-def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, scale: float) -> bool:
+def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], sight: Sight) -> bool:
     """A letter that is clear, or of the colour of its ground."""
     red, green, blue, opaque = paint
     grey = 0.299 * red + 0.587 * green + 0.114 * blue
     if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
         return opaque < _CHANGE
-    left, top, right, bottom = (round(v * scale) for v in glyph.box)
-    ground: np.ndarray[Any, Any] = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
+    left, top, right, bottom = (round(v * sight.scale) for v in glyph.box)
+    ground: np.ndarray[Any, Any] = sight.drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
     return bool(glyph.text.strip()) and bool(ground.size) and bool((abs(ground - grey) < _CHANGE).all())
-
-
-def _with_spaces(glyphs: Sequence[Glyph], seen: list[bool]) -> None:
-    """Hides white space between hidden letters, in place."""
-    last = True
-    for at, glyph in enumerate(glyphs):
-        if glyph.text.strip():
-            last = seen[at]
-        else:
-            seen[at] = last
 
 
 def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) -> list[bool]:
@@ -277,7 +271,7 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        objects = PageObjects(page, _AS_IT_IS)
+        objects = PageObjects(page, UNMOVED)
         self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
         self.whole = objects.whole
         self.place = {address(item): at for at, item in enumerate(self.items)}

@@ -12,21 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mode
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of
-from livek12.dataset_builders.ingest.pages.atoms import AXIS, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, hull
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.pages.sight import Sight
 
 
+_Ink = TypeVar("_Ink", bound=Placed)
 _DOTS: Final = frozenset(".．·•∙˙")
 _FEW, _ALIKE = 2, 0.25
 _TALLEST: Final = 7.0
@@ -42,6 +43,8 @@ _COLUMN: Final = 3.0
 """Letters of the page's ordinary size: half of the white space between formulas on one line, at most."""
 _ASIDE: Final = 1.5
 """Letter sizes between a picture and the text of its line."""
+_RINGED: Final = 40
+"""Points: a ring or box around a number is smaller."""
 
 
 def line_dotted(raw: RawPage) -> None:
@@ -49,11 +52,10 @@ def line_dotted(raw: RawPage) -> None:
     letters = [glyph for glyph in raw.glyphs if ideographic(glyph.text[:1]) and glyph.text.isalpha()]
     under = {}
     for dot in (glyph for glyph in raw.glyphs if glyph.text in _DOTS) if letters else ():
-        middle = (dot.left + dot.right) / 2
         for letter in letters:
-            reach = 0.25 * (letter.right - letter.left)
+            reach = 0.25 * letter.width
             level = -0.1 * letter.size < dot.top - max(letter.base, letter.bottom) < 0.5 * letter.size
-            if level and letter.left + reach < middle < letter.right - reach:
+            if level and letter.left + reach < dot.middle < letter.right - reach:
                 under[id(dot)] = Rule(letter.left, dot.top, letter.right, dot.top)
     raw.glyphs = [glyph for glyph in raw.glyphs if id(glyph) not in under]
     for rule in sorted(under.values(), key=lambda rule: (rule.top, rule.left)):
@@ -78,8 +80,7 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
                 raw.rules.append(rule)
         else:
             kept.append(shape)
-    raw.shapes = [shape for shape in kept if not any(_within(shape, box) for box in read)]  # strokes of a root
-    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in read)]
+    raw.shapes, raw.rules = _outside(kept, read), _outside(raw.rules, read)  # strokes of a root
     return read
 
 
@@ -91,8 +92,9 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     letters = [g for g in raw.glyphs if g.text.strip()]
     rings = [shape for shape in raw.shapes if _is_ring(shape, size)]
     rings = [s for s in rings if not any(layout.contains(s.box, *g.centre) for g in letters)]
-    rings = [s for s in rings if not any(o is not s and _within(s, o.box) and not _within(o, s.box) for o in rings)]
-    others = [s.box for s in raw.shapes if not any(_within(s, ring.box) for ring in rings)]
+    boxes = [ring.box for ring in rings]
+    rings = [s for s in rings if not any(_within(s.box, box) and not _within(box, s.box) for box in boxes)]
+    others = [s.box for s in _outside(raw.shapes, [ring.box for ring in rings])]
     filled = {s.box for s in rings if s.filled}
     ticked = filled if 2 * len(filled) < len(rings) else set[Bounds]()
     wide = [s.right - s.left for s in rings]
@@ -112,7 +114,7 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     if len(read) <= _FEW:
         return []
     raw.glyphs += read.values()
-    raw.shapes = [shape for shape in raw.shapes if not any(_within(shape, box) for box in read)]
+    raw.shapes = _outside(raw.shapes, [*read])
     return [*read]
 
 
@@ -135,10 +137,9 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     for group in layout.groups([*boxes, *others], layout.NEAR):
         if any(at >= len(boxes) for at in group):
             continue  # of a figure
-        rows = [
-            [group[at] for at in row] for row in layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
-        ]
-        for some in (rows, [group]):  # a limit may be as far from its sum as a line from another
+        rows = layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
+        # A limit may be as far from its sum as a line from another.
+        for some in ([[group[at] for at in row] for row in rows], [group]):
             ends = [around([boxes[at] for at in row]) for row in some]
             drawn = [[parts[at] for at in row] for row in some]
             if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, ends, strict=True)):
@@ -150,11 +151,10 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     alone = [around([lonely[at] for at in row]) for row in rows]  # lines of formulas only
     alone = [box for box in alone if max(box[2] - box[0], box[3] - box[1]) > 2 * layout.SMALL]
     for box, home in homes.items():
-        if not any(_within(Shape("drawing", *box), other) for other in alone):
+        if not any(_within(box, other) for other in alone):
             raw.glyphs = [g for g in raw.glyphs if not layout.contains(box, *g.centre)] + [_placed(box, home, size)]
-    raw.shapes = [s for s in raw.shapes if not any(_within(s, box) for box in signs)]
-    raw.shapes += [Shape("image", *box) for box in alone]
-    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in signs)]
+    raw.shapes = [*_outside(raw.shapes, signs), *(Shape("image", *box) for box in alone)]
+    raw.rules = _outside(raw.rules, signs)
     return signs
 
 
@@ -254,9 +254,14 @@ def _is_ring(shape: Shape, size: float) -> bool:
     return shape.kind != "image" and square and all(off < 0.1 * wide for off in on_border)
 
 
-def _within(shape: Shape | Rule, box: Bounds) -> bool:
-    left, top, right, bottom = box
-    return left - 1 < shape.left and top - 1 < shape.top and shape.right < right + 1 and shape.bottom < bottom + 1
+def _within(box: Bounds, outer: Bounds) -> bool:
+    left, top, right, bottom = outer
+    return left - 1 < box[0] and top - 1 < box[1] and box[2] < right + 1 and box[3] < bottom + 1
+
+
+def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
+    """Parts that are in none of some boxes."""
+    return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
@@ -270,38 +275,30 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
         size = max(g.size for g in inside)
         even = abs(left + right - shape.left - shape.right) < 0.4 * size
         level = abs(top + bottom - shape.top - shape.bottom) < 0.9 * size
-        if _crosses(shape, (left, top, right, bottom)):
-            continue
+        crossed = any(left < x < right and top < y < bottom for x, y in shape.outline) or len(shape.points) < 4
         wider = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
-        if even and level and wider and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
+        higher = shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size
+        if even and level and wider and higher and (shape.filled or not crossed):
             boxes.append(shape.box)
     return boxes
 
 
 def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
     """Adds a full stop to ringed or boxed numbers at the beginning of a line, as questions have."""
-    letters = [g for g in raw.glyphs if g.text.strip()]
+    letters = sorted((g for g in raw.glyphs if g.text.strip()), key=lambda g: g.left)
     named: set[int] = set()
-    corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
-    shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
-    for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
-        inside = sorted((g for g in letters if layout.contains(shape.box, *g.centre)), key=lambda g: g.left)
-        if (
-            not inside
-            or len(inside) > 2
-            or not all(g.text.isdecimal() for g in inside)
-            or not enclosing([shape], inside)
-        ):
+    shapes = [*raw.shapes, *(Shape("frame", *box, filled=True) for box in frames)]
+    for shape in (shape for shape in shapes if max(shape.width, shape.height) < _RINGED):
+        inside = [g for g in letters if layout.contains(shape.box, *g.centre)]
+        number = 0 < len(inside) < 3 and all(g.text.isdecimal() for g in inside)
+        if not (number and enclosing([shape], inside)):
             continue
-        middle = (shape.top + shape.bottom) / 2
-        row = [g for g in letters if g.top - 2 < middle < g.bottom + 2 and g not in inside]
+        row = [g for g in letters if g.top - 2 < shape.centre[1] < g.bottom + 2 and g not in inside]
         size = inside[0].size
         near = [g for g in row if 0 <= g.left - shape.right < 3 * size]
         if not near or any(0 <= shape.left - g.right < size for g in row):
             continue
-        line = (
-            sorted((g for g in row if g.left >= shape.right and g.size > 0.8 * size), key=lambda g: g.left)[:8] or near
-        )
+        line = [g for g in row if g.left >= shape.right and g.size > 0.8 * size][:8] or near
         base = mode(round(g.base) for g in line)  # a root or a bracket right behind the number has one of its own
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
@@ -310,12 +307,6 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         if id(digit) not in named:  # a ground and its border hold the same number
             raw.glyphs.append(replace(digit, text="．", left=min(digit.right, digit.advance), math=False))
         named.add(id(digit))
-
-
-def _crosses(shape: Shape, box: Bounds) -> bool:
-    middles = (((x0 + x1) / 2, (y0 + y1) / 2) for (x0, y0), (x1, y1) in pairwise(shape.points))
-    inside = any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in (*shape.points, *middles))
-    return not shape.filled and (len(shape.points) < 4 or inside)
 
 
 def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
@@ -331,10 +322,7 @@ def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
 
 
 def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:
-    """The sign, and the line over its content if that is part of the outline.
-
-    The outline goes down to a point, then up to its highest, where the line begins.
-    """
+    """The sign, and the line over its content if the outline, which goes down and then up to its highest, has it."""
     left, top, right, bottom = shape.box
     tall = bottom - top
     thick = max(0.8, 0.12 * tall)
@@ -352,33 +340,23 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
     drawn = next((rule for rule in level if abs(rule.left - begins) < 1.5), None)
     over = drawn is None and max(high) - begins > 0.3 * tall
     line = Rule(begins, top, right, top + 0.5) if over else drawn
-    if line is None or not any(_under(g, line, bottom) for g in near):
+    room = (line.left - 1, line.top, line.right + 1, bottom + 1) if line else (0.0, 0.0, 0.0, 0.0)
+    size = max((g.size for g in near if layout.contains(room, *g.centre)), default=0.0)
+    if line is None or not size:
         return None
-    size = max(g.size for g in near if _under(g, line, bottom))
     sign = Glyph("√", left, top, begins, bottom, bottom, size, begins, shape.kind, math=True)
     return sign, line if over else None
-
-
-def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
-    middle = (glyph.left + glyph.right) / 2
-    return line.left - 1 < middle < line.right + 1 and line.top < (glyph.top + glyph.bottom) / 2 < bottom + 1
 
 
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|[(（][a-h][)）].|\(?\d{1,2}\s*[.．、)]")
 _LONGEST_LABEL: Final = 30
 """Letters of a label within the width of its figure that no column of text begins at."""
-_SLANTED: Final = 1.5
-"""Letters of the page's ordinary size: slanted ones of labels are smaller."""
+_SLANTED, LARGEST = 1.5, 200
+"""Letters of the page's ordinary size, and points: what is set slanted and bigger, and whatever is, is a watermark."""
 _DRAWN: Final = 100
 """A page without letters and with more drawings than these has its text as outlines."""
-LARGEST: Final = 200
-"""Points: what is set bigger is a watermark."""
-
-
 _ODD_SIGNS, _ODD_SHARE, _CODED = 2, 0.15, 0.1
 """Odd letters of a font, and their share, that show an encoding of its own; share of the page set in such fonts."""
-
-
 _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 """Shares of a page that pictures of a scan cover: without letters, and beside fewer than these, a scanner's mark."""
 
@@ -408,12 +386,10 @@ def turned(raw: RawPage) -> int:
         for a, b in pairwise(letters)
         if max(abs(b.left - a.left), abs(b.top - a.top)) < 2 * max(a.size, b.size)
     ]
-    ways = {0: 0, 90: 0, 180: 0, 270: 0}
-    for along, down in steps:
-        upright = abs(along) >= abs(down)
-        ways[(0 if along > 0 else 180) if upright else (270 if down > 0 else 90)] += 1
-    way = max(ways, key=lambda way: ways[way])
-    return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
+    ways = Counter(
+        (0 if along > 0 else 180) if abs(along) >= abs(down) else (270 if down > 0 else 90) for along, down in steps
+    )
+    return next((way for way, many in ways.items() if len(steps) > 10 and many > 0.6 * len(steps)), 0)
 
 
 def _odd(text: str) -> bool:
@@ -424,13 +400,7 @@ def _odd(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Reading:
-    """A page's blocks, and the state for the next page.
-
-    Attributes:
-        middle: its gutter.
-        grid: columns of its last grid of questions; empty without one.
-        loose: unexplained ink, as fractions of the page.
-    """
+    """A page's blocks, and the state for the next page: gutter, and columns of its last grid of questions."""
 
     blocks: list[Block] = field(default_factory=list)
     middle: float | None = None
@@ -439,15 +409,7 @@ class Reading:
 
 
 def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sight | None = None) -> Reading:
-    """The blocks of a page.
-
-    Args:
-        raw: the page.
-        number: of the page.
-        crop: cuts out a picture.
-        before: of the page before.
-        seen: the printed page, to find unread ink.
-    """
+    """The blocks of a page, after the reading of the page before; unread ink is found if the printed page is given."""
     turned = [glyph for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
     ground = [glyph.box for glyph in turned]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
@@ -497,7 +459,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     """Takes letters in and at figures, but no labels of options."""
     if not figures:
         return [], glyphs
-    runs = layout.runs(glyphs, 0.9)
+    runs = layout.runs(glyphs)
     long = [hull(run) for run in runs if not _is_short(run)]
     size = layout.body_size(glyphs)
     pieces: list[Piece] = []
@@ -544,12 +506,10 @@ def _stands_alone(
     amid = amid and len(run) < _LONGEST_LABEL and "=" not in text
     if is_other or not (_is_short(run) or amid) or not layout.overlaps((left, top, right, bottom), box, 1.2 * size):
         return False
-    if any(layout.overlaps(room, other) for other in others):
-        return False
     close = (left - 0.6 * size, top - 0.3 * size, right + 0.6 * size, bottom + 0.3 * size)
-    return not any(
-        layout.overlaps(close, g.box) and g not in run and g.text.strip() and not layout.contains(box, *g.centre)
-        for g in glyphs
+    near = (g for g in glyphs if g.text.strip() and layout.overlaps(close, g.box) and g not in run)
+    return not any(layout.overlaps(room, other) for other in others) and all(
+        layout.contains(box, *glyph.centre) for glyph in near
     )
 
 
@@ -617,12 +577,11 @@ def _rows_without_rules(
     if many < 2 or len(full) < 2 or any(cell[0] > row and home[0] == row for cell, home in table.merged.items()):
         return []
     bases = [line.base for line in full[0]]
-    if min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0]):
-        return []  # scripts are no rows
+    scripted = min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0])
     rows: list[dict[int, list[TextLine]]] = [{} for _ in bases]
     wraps = [column for column, lines in cells.items() if _may_wrap(table, (row, column), lines)]
     listed = sum(len(lines) == many and column not in wraps for column, lines in cells.items())
-    if wraps and (many < _LISTED or not listed):
+    if scripted or (wraps and (many < _LISTED or not listed)):
         return []
     for column, lines in cells.items():
         for line in lines:

@@ -101,14 +101,14 @@ _MORE_VERBS = (
     "what|which|who|whom|whose|when|where|name|complete|suggest|outline|simplify|factori[sz]e|factor|expand|differentiate"
     "|integrate|fill|match|label|plot|illustrate|propose|analy[sz]e|summari[sz]e|translate|consider|verify|check|deduce"
     "|predict|indicate|specify|answer|choose|select|mark|circle|tick|rewrite|correct|use|work out|trace|obtain|classify"
-    "|distinguish|contrast|comment|assess|formulate|represent|arrange|count|modify|fix|add|print|read|examine"
+    "|distinguish|contrast|comment|assess|formulate|represent|arrange|count|modify|fix|add|print|read|examine|declare|initiali[sz]e|produce|create"
 )
 _DEMANDS = both_scripts(
     r"(?:^|[.?!:;,)\]]\s|\n[ \t]*|\b(?:please|then|and|to|or|hence|also|now|briefly)\s)"
-    rf"(?:[(\[]?\w{{1,3}}[.)\]]\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
-    r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
-    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证"
-    r"|(?:시오|세요|[가까라은는])\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
+    rf"(?:(?:[(\[]?\w{{1,3}}[.)\]]|[●•▪◦-])\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
+    r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙阐]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
+    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证|展开"
+    r"|시오|세요|[가까라은는기]\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
     r"|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
     re.IGNORECASE,
 )
@@ -180,7 +180,7 @@ def demands(text: str) -> bool:
 
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
-    return [line for line in lines if demands(line) and len(INSTRUCTS.findall(line)) < _RULE]
+    return [line for line in lines if demands(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < _RULE]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

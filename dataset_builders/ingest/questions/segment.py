@@ -226,6 +226,14 @@ class Body:
     named: list[Item] = field(default_factory=list)
 
     @property
+    def by_section(self) -> dict[int, list[int]]:
+        """Places of the questions by the id of their section."""
+        places: dict[int, list[int]] = {}
+        for place, each in enumerate(self.segments):
+            places.setdefault(id(each.section), []).append(place)
+        return places
+
+    @property
     def owners(self) -> dict[int, int]:
         """Place of each item's question, by the item's id; -1 for sections and the key."""
         others = [*self.answers, *(item for section in self.sections for item in section.items)]

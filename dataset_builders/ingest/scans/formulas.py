@@ -7,7 +7,7 @@ foot is clearly off the base line. `formulas` turns marks into LaTeX or removes 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
@@ -18,6 +18,7 @@ from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
 from livek12.dataset_builders.ingest.scans.boxes import Read, inked, line_height, short_bars, stacks
 from livek12.dataset_builders.ingest.scans.scan import Dark, Grey, components
+from livek12.dataset_builders.ingest.sources.mathml import joined as side_by_side
 
 UP: Final = "\x02"
 DOWN: Final = "\x03"
@@ -180,10 +181,7 @@ def latex_of(core: str) -> str:
             pieces.append(piece)
         elif not piece.isspace():
             pieces.append(symbol(piece))
-    text = ""
-    for piece in pieces:
-        space = re.search(r"\\[A-Za-z]+$", text) and piece[:1].isalpha()
-        text += f" {piece}" if space else piece
+    text = side_by_side(pieces)
     for mark, run, plain in _SCRIPTS:
         text = run.sub(lambda match, mark=mark, plain=plain: _script(mark, match[0].translate(plain)), text)  # type: ignore[misc]
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
@@ -234,11 +232,6 @@ def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> 
     return [*done, *(LinePart(ink, (ink,)) for ink in rest)]
 
 
-def boxes_of(parts: Iterable[LinePart]) -> list[Bounds]:
-    """The boxes to read."""
-    return [box for part in parts for box in part.halves]
-
-
 def read_part(part: LinePart, reads: Mapping[Bounds, Read]) -> Read | None:
     """The text of a part; None if it was not read or is no formula."""
     halves = [reads[box] for box in part.halves if box in reads]
@@ -256,7 +249,7 @@ def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Rea
     bars, letter = short_bars(dark, boxes), line_height(boxes)
     cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
     parts = [part for own in cut.values() if any(part.stacked for part in own) for part in own]
-    reads = {run.box: run for run in read([*boxes, *(box for box in boxes_of(parts) if box not in cut)])}
+    reads = {run.box: run for run in read([*boxes, *(box for part in parts for box in part.halves if box not in cut)])}
     done = []
     for box, own in cut.items():
         pieces = [read_part(part, reads) for part in own]

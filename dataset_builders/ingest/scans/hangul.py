@@ -21,7 +21,6 @@ from livek12.dataset_builders.ingest.scans.formulas import (
     UNSURE,
     LinePart,
     ReadBoxes,
-    boxes_of,
     joined,
     part_boxes,
     read_part,
@@ -64,13 +63,7 @@ def letters_of(hocr: str) -> list[Letter]:
 
 
 def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: ReadBoxes) -> list[Read]:
-    """The runs of text of a page.
-
-    Args:
-        dark: ink.
-        homes: boxes of lines, each with its characters by tesseract.
-        read: the other engine; leaves empty boxes out.
-    """
+    """The runs of text of a page from boxes of lines with tesseract's characters; `read` is the other engine."""
     rows = [(box, sorted(letters, key=lambda letter: letter.centre[0])) for box, letters in homes]
     sure = _known([letters for _, letters in rows])
     wide = median([letter.width for letter in sure]) if sure else 0.0
@@ -82,7 +75,7 @@ def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: Re
 
     pieces = [_pieces(dark, box, letters, sure, wide, cut) for box, letters in rows]
     parts = (piece for own in pieces for piece in own if not piece.syllables)
-    reads = {run.box: run for run in read(boxes_of(parts))}
+    reads = {run.box: run for run in read([box for part in parts for box in part.halves])}
     done: list[Read] = []
     for box, own in zip(boxes, pieces, strict=True):
         done += joined([_said(piece, reads) for piece in own], dark, box, _SPACE * (wide or 0.7 * tall))

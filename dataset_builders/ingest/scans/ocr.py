@@ -46,11 +46,7 @@ class Reader:
     """A session of one language: rapidocr in two steps, so that a page's lines are read at once, at full resolution."""
 
     def __init__(self, language: Language) -> None:
-        """Prepares an engine.
-
-        Raises:
-            UserError: it is not installed.
-        """
+        """Prepares an engine; UserError if it is not installed."""
         row = language_of(language)
         if not row.scripts:
             raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
@@ -142,11 +138,7 @@ def _languages() -> list[str]:
 
 
 def _run(command: list[str], data: bytes) -> bytes:
-    """Output of tesseract.
-
-    Raises:
-        UserError: it fails, or takes too long.
-    """
+    """Output of tesseract; UserError if it fails, or takes too long."""
     # Its threads wait for each other by spinning: two of them on a busy machine take thirty times the processor time.
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:

@@ -26,11 +26,7 @@ _POINTS: Final = 60_000
 
 
 def ready() -> None:
-    """Checks that OpenCV loads.
-
-    Raises:
-        ImportError: it does not.
-    """
+    """Checks that OpenCV loads; ImportError if it does not."""
     try:
         import cv2
     except ImportError:

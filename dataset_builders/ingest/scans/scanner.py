@@ -15,11 +15,10 @@ from PIL.Image import Image as Picture
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembled
-from livek12.dataset_builders.ingest.pages.atoms import AXIS
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.pages.text_layer import table_lines
 from livek12.dataset_builders.ingest.scans import ocr, scan
@@ -65,11 +64,7 @@ class Scanner:
         self._middle: float | None = None
 
     def page(self, picture: Picture, number: int, dpi: float) -> tuple[Picture, list[Block], list[str]]:
-        """The upright picture, its blocks, and notes for a person.
-
-        Raises:
-            UserError: the engine for the language is not installed.
-        """
+        """The upright picture, its blocks, and notes; UserError if the engine for the language is not installed."""
         picture, reads, notes = self._read(picture)
         sheet = _sheet(picture, reads, number, 72 / dpi)
 
@@ -128,14 +123,9 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
         whole = around([box, *(read.box for read in inside)])
         lines = lines_of([_glyph(read, letter, points) for read in inside], [])
         pieces.append(Piece("figure", _scaled(whole, points), lines))
-    rules: list[Rule] = []
-    for rule in scan.bars(dark, max(8, int(0.45 * letter))):
-        box = rule.box
-        if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
-            continue
-        if (parted := _fraction(rule, rest, letter)) is not None:
-            rest = parted
-        rules.append(Rule(*_scaled(box, points)))
+    bars = scan.bars(dark, max(8, int(0.45 * letter)))
+    free = [bar.box for bar in bars if not any(layout.overlaps(bar.box, region) for region in (*drawn, *grids))]
+    rules = [Rule(*_scaled(box, points)) for box in free]
     glyphs = [_glyph(read, letter, points) for read in rest]
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
 
@@ -146,26 +136,6 @@ def _belongs(read: Read, box: Bounds, letter: float) -> bool:
         return True
     short = len(read.text) <= 3 and not _LABEL.match(read.text)
     return short and layout.overlaps(read.box, box, 0.5 * letter)
-
-
-def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None:
-    """Cuts texts above and below a stroke off at it; None unless there are both."""
-    y = rule.centre[1]
-    on = [read for read in reads if rule.left - 2 <= read.centre[0] <= rule.right + 2]
-    on = [read for read in on if read.width < rule.right - rule.left + letter]
-    above = [read for read in on if -0.2 * letter < y - read.box[3] < 0.5 * letter]
-    below = [read for read in on if -0.2 * letter < read.box[1] - y < 0.5 * letter]
-    if not above or not below:
-        return None
-    return [
-        _cut(read, bottom=rule.top) if read in above else _cut(read, top=rule.bottom) if read in below else read
-        for read in reads
-    ]
-
-
-def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
-    box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
-    return replace(read, box=box)
 
 
 def _scaled(box: Bounds, points: float) -> Bounds:

@@ -30,11 +30,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read(path: Path) -> PageBlocks:
-    """All of a source, as one page without a picture.
-
-    Raises:
-        UserError: it cannot be read.
-    """
+    """All of a source, as one page without a picture; UserError if it cannot be read."""
     module = import_module(f"{__name__}.{FORMS[path.suffix.lower()]}")
     try:
         page: PageBlocks = module.read(path).page()

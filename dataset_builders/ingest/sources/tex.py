@@ -8,7 +8,7 @@ the text of its arguments, with a doubt.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -51,8 +51,8 @@ _SWITCHES: Final = frozenset(
 _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
     " cline protect relax fillwithlines fillwithdottedlines makeemptybox raggedbottom sloppy null strut index thanks"
-    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern"
-    " ignorespaces numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable bonustable".split()
+    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable flushleft kern"
+    " ignorespaces addcontentsline numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w*|running\w*)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
@@ -106,22 +106,25 @@ _HIDES: Final = re.compile(r"ans(?:wer(?!.*(?:points|info))|$)|^key$|fillin|tian
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
-    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
-    r"|\\(?:New|Renew|Provide|Declare)DocumentCommand\s*\{?\\(?P<long>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]{0,99}\}){0,99})\}\s*"
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator|(?P<form>New|Renew|Provide|Declare)DocumentCommand)"
+    r"\*?\s*\{?\\(?P<name>\w+)\s*\}?\s*"
     r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
     r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
     r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\]\s*)?\{(?P<environment>[\w*]+)\}\s*"
 )
+_FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of arguments: an optional one, and others
 _LATEX3: Final = re.compile(r"\\[a-z]+_\w*:")  # a function of LaTeX3
 _COLUMNS: Final = re.compile(r"\s*\(\d{1,2}\)")  # of a list of tasks
-_FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of arguments: an optional one, and others
-_CONDITION: Final = re.compile(
-    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\newif\s*\\if(?P<new>[A-Za-z@]{{1,99}})"
-    r"|\\(?:new|provide|set)?(?:toggle|bool(?:ean)?)(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}(?:\s*\{(?P<set>true|false)\})?"
-    r"|\\(?P<prefix>[A-Za-z@]{1,99}?)(?P<value>true|false)(?![A-Za-z@])|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
-    r"|\\if(?P<flag>[A-Za-z@]{0,99})(?P<group>\s*\{)?|\\(?P<ends>else|fi)(?![A-Za-z@])"
+_FLAG: Final = re.compile(
+    r"\\newif\s*\\if(?P<new>[A-Za-z@]{1,99})|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
+    r"|\\(?:new|provide|set)?(?:toggle|bool(?:ean)?)(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}"
+    r"(?:\s*\{(?P<set>true|false)\})?|\\(?P<prefix>[A-Za-z@]{1,99}?)(?P<value>true|false)(?![A-Za-z@])"
 )
-"""A flag that is made or set, and the begin, middle and end of what depends on one."""
+"""What makes or sets a flag of conditions."""
+_BRANCH: Final = re.compile(
+    r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z])|(?:else|fi)(?![A-Za-z@]))"
+)
+"""Begin, middle and end of a condition of TeX; those of packages have their branches as arguments."""
 _TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
@@ -146,19 +149,17 @@ _WORTH: Final = re.compile(r"(?:points?|score)?\s*=?\s*(\d{1,3}(?:\.\d)?|\\half)
 
 
 def read(path: Path) -> Writer:
-    """The paragraphs and tables of a paper.
-
-    Raises:
-        UserError: its macros expand without end.
-    """
+    """The paragraphs and tables of a paper; UserError if its macros expand without end."""
     styles = list[str]()
     reader = Reader()
-    text = reader.conditioned(_whole(path, {path.resolve()}, styles))
+    text = _whole(path, {path.resolve()}, styles)
     preamble, begin, body = text.partition("\\begin{document}")
     for style in styles:
         reader.define_all(style)
     reader.offered, reader.macros = reader.macros, {}
     reader.define_all(preamble if begin else "")
+    for flag in _FLAG.finditer(preamble if begin else ""):
+        reader.sets_flag(flag)
     reader.is_exam = "{exam}" in preamble
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
@@ -336,51 +337,39 @@ class Reader:
             self.run(text)
         self.flush()
 
-    def conditioned(self, text: str) -> str:
-        r"""A text without the branches that its flags (\newif, toggles) leave out.
-
-        What a flag for solutions prints is a solution, printed or not. Both branches of another condition are kept, and
-        all of a text with one that does not end.
-        """
-        pieces, place, skipped = list[str](), 0, 0
-        opened: list[tuple[str, bool]] = []  # the flag of each branch, "" for an unknown one, and whether it is printed
-        for match in _CONDITION.finditer(text):
-            flag, sign, end = match["flag"], "", match.end()
-            if len(opened) > MAX_DEPTH:
-                break
-            shown = all(printed for _, printed in opened)
-            if match[1]:
-                skipped = max(skipped, text.find(f"\\end{{{match[1]}}}", end))
-            if match.start() < skipped:
-                continue
-            if match["ends"] and opened:
-                flag, printed = opened.pop()
-                solves = _is_of_solutions(flag)
-                sign = "\\end{solution}" * solves
-                if match["ends"] == "else":
-                    opened.append((flag and f"{flag} else", solves or not flag or not printed))
-            elif flag in self.flags:
-                solves, end = _is_of_solutions(flag), match.end("flag")
-                sign = "\\begin{solution}" * solves
-                opened.append((flag, solves or self.flags[flag]))
-            elif flag is not None:
-                opened += [] if match["group"] else [("", True)]
-                continue
-            else:
-                flag = self._set_flag(match) if shown else ""
-            if flag:
-                pieces += [text[place : match.start()], sign] if shown else []
-                place = end
-        return text if opened else "".join([*pieces, text[place:]])
-
-    def _set_flag(self, match: re.Match[str]) -> str:
-        """Makes or sets a flag; its name, or "" for what sets none."""
-        name: str = match["new"] or match["name"] or match["prints"] or match["prefix"] or ""
+    def sets_flag(self, match: re.Match[str]) -> bool:
+        """Makes or sets a flag; false for a command that does not."""
+        name: str = match["new"] or match["name"] or match["prints"] or match["prefix"]
         if match["prefix"] and name not in self.flags:
-            return ""
+            return False
         is_set = "true" in (match["to"], match["set"], match["value"])
         self.flags[name] = is_set or bool(match["prints"] and not match["no"])
-        return name
+        return True
+
+    def _condition(self, text: str, place: int, flag: str) -> int:
+        r"""Reads the branches of \if, \else and \fi; the place behind them."""
+        depth, begin, branches = 0, place, list[str]()
+        for match in _BRANCH.finditer(text, place) if self.expansions < MAX_EXPANSIONS else ():
+            depth += (match[1] == "if") - (match[1] == "fi")
+            if depth < 0 or (match[1] == "else" and not depth):
+                branches.append(text[begin : match.start()])
+                begin = match.end()
+            if depth < 0:
+                self._branch(flag, branches)
+                return begin
+        self.expansions += 200  # each looks through all that follows
+        self.paragraph.gap()
+        return place
+
+    def _branch(self, flag: str, branches: Sequence[str]) -> None:
+        """Reads the branch of a condition that is printed, both if that is not known, and one of solutions as such."""
+        solves = re.search("sol(?:n|ution)|ans|key", flag, re.IGNORECASE)
+        self.writer.solutions += map(self.taken, branches[:1] if solves else ())
+        for is_printed, branch in list(zip((True, False), branches, strict=False))[bool(solves) :]:
+            if solves or self.flags.get(flag, is_printed) == is_printed:
+                self.run(branch)
+        if flag not in self.flags and not solves:
+            self.paragraph.gap()
 
     def taken(self, text: str) -> str:
         """The text of a piece that does not stand where it is written."""
@@ -412,14 +401,17 @@ class Reader:
             self._count(match["counter"], arguments or [""], outer)
             return place
         number, place = _group_if("[", text, place)
-        if form := _FORM.fullmatch(match["form"] or ""):
-            default = "" if form[1] else form[2]
-            many = form[3].count("m") + (default is not None)
+        if match["form"]:
+            form, place = _group_if("{", text, place)
+            if not (given := _FORM.fullmatch(form or "")):
+                return place
+            default = "" if given[1] else given[2]
+            many = given[3].count("m") + (default is not None)
         if number is not None:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
         body, place = _group_if("{", text, place)
-        if body is None or many > 9 or (match["long"] and not form) or _LATEX3.search(body):
+        if body is None or many > 9 or _LATEX3.search(body):
             return place
         body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
         ending = ""
@@ -440,7 +432,7 @@ class Reader:
                 shown = f"\\the{counter}" if re.fullmatch("[A-Za-z]+", counter) else f"\\arabic{{{counter}}}"
                 body = f"\\stepcounter{{{counter}}}{body} {shown}"
             body = f"\\par {body}{{}} (#1). "
-        name = match["name"] or match["short"] or match["long"] or f"begin {match['environment']}"
+        name = match["name"] or match["short"] or f"begin {match['environment']}"
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
 
@@ -570,6 +562,10 @@ class Reader:
             return place
         if name == "begin":
             return self._environment(text, place)
+        if (flag := _FLAG.match(text, match.start())) and self.sets_flag(flag):
+            return flag.end()
+        if name.startswith("if") and _BRANCH.match(text, match.start()):
+            return self._condition(text, place, name[2:])
         if name == "verb":
             end = text.find(text[place : place + 1], place + 1)
             self.paragraph.text += text[place + 1 : end]
@@ -596,7 +592,8 @@ class Reader:
                 self.print_titles()
             return end if arguments else place
         if name in ("iftoggle", "ifbool", "ifthenelse") and arguments:
-            return self._branch(text, place)
+            self._branch(re.sub(r"\\boolean|[{}\s]", "", arguments[0]), arguments[1:3])
+            return _arguments(text, place, 3)[2]
         if name == "item" or name in _ITEMS or (name == "task" and self.lists and self.lists[-1].kind == "tasks"):
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
@@ -606,8 +603,10 @@ class Reader:
             self.writer.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
             return place
         if name in ("section", "subsection", "chapter", "group"):
-            is_title = not self.east_asian and _LISTED.match(text, end)
-            return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
+            is_title = name == "chapter" or (not self.east_asian and _LISTED.match(text, end))
+            end = self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
+            self.counters["section"] *= name != "chapter"
+            return end
         if _ELSEWHERE.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files and numbers that the source names were not looked up"] = None
@@ -664,19 +663,6 @@ class Reader:
                 self.paragraph.gap()
             return _arguments(text, place, 0)[2]
         return _arguments(text, place, 1)[2]
-
-    def _branch(self, text: str, place: int) -> int:
-        """Reads the branch of a condition with its branches as arguments; both if it is not known."""
-        _, (condition, *branches), end = _arguments(text, place, 3)
-        flag = re.sub(r"\\boolean|[{}\s]", "", condition)
-        if _is_of_solutions(flag):
-            self.writer.solutions += map(self.taken, branches[:1])
-        for is_printed, branch in zip((True, False), branches, strict=False):
-            if self.flags.get(flag, is_printed) == is_printed and not (is_printed and _is_of_solutions(flag)):
-                self.run(branch)
-        if flag not in self.flags:
-            self.paragraph.gap()
-        return end
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
         self.end_question()
@@ -772,16 +758,7 @@ class Reader:
         """An environment; one that is none of a list is read as if it were not there."""
         opened, is_own = len(self.lists), self._defines(f"begin {name}")
         if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
-            if not self.lists:
-                self.lists.append(Numbering("decimal.", self.question, "questions"))
-            skip = _arguments(body, 0, 0)[2]
-            self._item("", 0, "item")
-            self.question = self.lists[-1].last
-            self.paragraph.text += self._worth(body[:skip].strip(" []\n")) if skip else ""
-            self.run(body[skip:])
-            self.end_question()
-            self.lists = self.lists[:opened]
-            return
+            name, body = "" if opened else "questions", f"\\qs{body}"
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
         if is_own or (form is None and self._is_macro(f"begin {name}")):
@@ -793,7 +770,6 @@ class Reader:
         if name == "tasks" and (columns := _COLUMNS.match(body, after)):
             after = columns.end()
         self.flush()
-        self.paragraph.text = "注意事项\n" if name == "notice" else ""
         if form is not None:
             resumed = self.question if name in _QUESTIONS and not opened else 0
             begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
@@ -829,7 +805,7 @@ class Reader:
     def _table(self, body: str) -> None:
         self.flush()
         outer, rows = self.put, list[list[Cell]]()
-        for line in _split(body[_arguments(body, 0)[2] :], "\\\\"):
+        for line in _split(body[_arguments(body, 0)[2] :].replace("\\tabularnewline", "\\\\"), "\\\\"):
             rows.append([])
             for cell in _split(line, "&"):
                 rows[-1].append([])
@@ -842,10 +818,6 @@ class Reader:
             self.writer.table(rows)
         else:
             self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
-
-
-def _is_of_solutions(flag: str) -> bool:
-    return bool(re.search("sol(?:n|ution)|ans|key", flag, re.IGNORECASE)) and not flag.endswith(" else")
 
 
 def _sum(before: int, amount: str) -> int:

@@ -57,11 +57,7 @@ _BEGINS: Final = re.compile(
 
 
 def read(path: Path) -> Writer:
-    """The paragraphs, tables and pictures of a document.
-
-    Raises:
-        UserError: it is no Word document, damaged, encrypted or too large.
-    """
+    """The paragraphs, tables and pictures of a document; UserError if it is none, damaged, encrypted or too large."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _Document(archive).writer

@@ -98,11 +98,7 @@ Cell = list[Paragraph]
 
 
 class Writer:
-    """Builds the page of a source.
-
-    Raises:
-        UserError: there is more of it than a paper has.
-    """
+    """Builds the page of a source; UserError if there is more of it than a paper has."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -180,11 +176,7 @@ class Writer:
 
 
 def decoded(path: Path) -> str:
-    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
-
-    Raises:
-        UserError: the file is larger than a paper is.
-    """
+    """The text of a file, as it says itself, else UTF-8, else a code page; UserError if it is larger than a paper."""
     data = path.read_bytes()
     if len(data) > MAX_FILE:
         raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")

@@ -192,13 +192,13 @@ def test_a_ligature_in_a_word_is_no_function(tmp_path: Path) -> None:
 
 def test_a_tall_sign_off_the_base_line_is_no_script() -> None:
     """Word's formula editor sets a bigger integral around the axis of its line."""
-    atoms = [Atom("∫", 0, 335.7, 5, 353.9, 352.0, 17.7, True)]
-    atoms += [Atom(text, left, 342.6, left + 5, 347.9, 347.8, 11.8, True) for text, left in (("f", 6), ("x", 12))]
+    atoms = [Atom("∫", 0, 335.7, 5, 353.9, 352.0, 17.7, math=True)]
+    atoms += [Atom(text, left, 342.6, left + 5, 347.9, 347.8, 11.8, math=True) for text, left in (("f", 6), ("x", 12))]
     assert tex(atoms) == r"\int fx"
 
 
 @pytest.mark.parametrize(("left", "text"), [(16.1, r"(1\quad 15)"), (5.3, "(115)")])
 def test_numbers_of_a_row_are_apart(left: float, text: str) -> None:
     places = (("(", -4.0), ("1", 0.0), ("1", left), ("5", left + 5), (")", left + 10))
-    atoms = [Atom(sign, at, 307.5, at + 5, 314.2, 314.1, 10, True, advance=at + 5) for sign, at in places]
+    atoms = [Atom(sign, at, 307.5, at + 5, 314.2, 314.1, 10, at + 5, math=True) for sign, at in places]
     assert tex(atoms) == text

@@ -13,6 +13,7 @@ from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import (
     Glyph,
     RawPage,
+    _brackets,
     _composed,
     _distrust,
     _once,
@@ -93,6 +94,12 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     ]
     _distrust([*plain, *lying])
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
+
+
+def test_a_tall_bracket_takes_the_stroke_between_its_pieces() -> None:
+    pieces = [Glyph(sign, 0, top, 3, top + 10, 50, 10, 3, "EQ", math=True) for sign, top in (("⎡", 30), ("⎣", 44))]
+    stroke, bar = (Glyph("|", x, 32, x + 0.7, 46, 50, 10, 3, "EQ", math=True) for x in (0, 20))
+    assert [(g.text, round(g.height)) for g in _brackets([*pieces, stroke, bar])] == [("[", 24), ("|", 14)]
 
 
 def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:

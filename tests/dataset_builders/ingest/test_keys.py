@@ -16,6 +16,12 @@ from tests.dataset_builders.ingest.papers import by_number, page, read
 QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
 
 
+def key_of(*lines: str) -> AnswerKey:
+    pages = [page(*lines)]
+    own = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
+    return AnswerKey(entries=own, name="k", pages={"k": pages})
+
+
 def entries(*lines: str) -> dict[int, str]:
     found = entries_of_items(flatten([page(*lines)]).items, "key")
     return {entry.number: entry.answer for entry in found}
@@ -27,10 +33,6 @@ def entries(*lines: str) -> dict[int, str]:
         (["문항번호 정답 배점", "1 ① 2 12 ② 4", "2 977 4"], {1: "①", 12: "②", 2: "977"}),
         (["题号 1 2 3", "答案 A BC D"], {1: "A", 2: "BC", 3: "D"}),
         (["題序 01 02 03 04", "答案 Ｃ Ｄ ＃ Ａ"], {1: "Ｃ", 2: "Ｄ", 3: "＃", 4: "Ａ"}),
-        (
-            ["Question 1(a) [ 2 marks ]", "4", "Question 1(b) [ 3 marks ]", "5", "Question 2 [ 1 mark ]", "6"],
-            {1: "", 2: "6"},
-        ),
         (
             ["1．（C）2．（D）3．（A）", "4．（B）5．（C）6．（D）"],
             dict(enumerate(["（C）", "（D）", "（A）", "（B）", "（C）", "（D）"], 1)),
@@ -47,10 +49,6 @@ def entries(*lines: str) -> dict[int, str]:
         (["1. 0.2； 2. 5/7；    3. $2. 4$；"], {1: "0.2", 2: "5/7", 3: "$2. 4$"}),
         (["1)- b      4) - c", "2)- a      5) - d", "3)- d"], {1: "b", 2: "a", 3: "d", 4: "c", 5: "d"}),
         (["11", "(1)15", "12", "(1)F B", "13", "7"], {11: "", 12: "", 13: "7"}),
-        (
-            ["Answers of Problem 1:", "4 m", "Answers of Problem 2:", "5 m", "Answers of Problem 3:", "6 m"],
-            {1: "4 m", 2: "5 m", 3: "6 m"},
-        ),
         (["1. 解答 A", "解析 略", "2. 解答 B", "解析 略", "3. 解答 C", "解析 略"], {1: "A", 2: "B", 3: "C"}),
         (
             ["一、", "1、C；2、D；3、A", "二、", "4、15；-2", "5、20；11", "三、", "6、SP；SS", "7、CF；OF"],
@@ -75,12 +73,29 @@ def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
         "1. 有自己的处理器；", "2. 有自己的内存。", "二、简答题",
         "1. 新建、就绪、运行、阻塞与终止。", "2. 频繁地换页。",
     )  # fmt: skip
-    key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k", pages={"k": [page(*given)]})
-    key.entries = [replace(entry, source="k") for entry in key.entries]
+    key = key_of(*given)
     paper = read(page(*TITLES), key=key)
     solutions = ["".join((*draft.answer, draft.solution or "")) for draft in paper.drafts]
     assert solutions[0] == "多个进程互相等待。" and "有自己的内存" in solutions[1]
     assert solutions[2].startswith("新建") and solutions[3].startswith("频繁")
+
+
+def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -> None:
+    asked = ("一、填空题", "1. 甲的值是____。", "2. 乙的值是____。", "二、简答题", "3. 简述丙。", "4. 简述丁的由来。")
+    given = ("一、", "1. 12", "2. 13", "二、", "1. 它是这样的。", "2. 它是那样的。")
+    key = key_of(*given)
+    keys = ["".join((*draft.answer, draft.solution or "")) for draft in read(page(*asked), key=key).drafts]
+    assert keys[:2] == ["12", "13"] and "这样" in keys[2] and "那样" in keys[3]
+
+
+def test_parts_with_heads_of_their_own_are_of_their_question() -> None:
+    lines = "Question 1(a) [ 2 marks ]", "4", "Question 1(b) [ 3 marks ]", "5", "Question 2 [ 1 mark ]", "6"
+    first, second = read(page("1. How many are red?", "2. How many are blue?"), key=key_of(*lines)).drafts
+    text = "".join((*first.answer, first.solution or ""))
+    assert "4" in text and "5" in text and second.answer == ["6"]
+    lines = "Answers of Problem 1:", "4 m", "Answers of Problem 2:", "5 m"
+    drafts = read(page("1. How long is it?", "2. How wide is it?"), key=key_of(*lines)).drafts
+    assert [draft.answer for draft in drafts] == [["4 m"], ["5 m"]]
 
 
 def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
@@ -143,8 +158,7 @@ def test_series_of_numbers_are_those_of_the_paper_in_order() -> None:
     questions = [line for n in range(1, 4) for line in (f"{n}. {'甲' * n}是", "A．1 B．2 C．3 D．4")]
     letters = ["ABC", "BCD", "CDA"]
     lines = [line for own in letters for line in "\n".join(SET).format(*own).split("\n")]
-    key = AnswerKey(entries=entries_of_pages([page(*lines)], "k"), name="k")
-    paper = read(page(*questions * 3), key=key)
+    paper = read(page(*questions * 3), key=key_of(*lines))
     assert ["".join(draft.answer) for draft in paper.drafts] == [*"".join(letters)]
     assert paper.drafts[1].solution == "丙。"
     assert not any(doubt.kind == "answer" for draft in paper.drafts for doubt in draft.doubts)

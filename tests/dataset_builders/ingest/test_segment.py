@@ -359,6 +359,8 @@ def test_short_lists_in_rows_that_most_questions_have_are_options() -> None:
     rows = [line for n in range(1, 6) for line in (f"{n}. Find the sum of {n} and 5.", f"a.{n} b.{n + 1} c. 10 d.11")]
     assert [len(draft.options) for draft in read(page(*rows)).drafts] == [4] * 5
     assert not read(page(*rows[:4])).drafts[0].options
+    parts = [line.replace("Find the sum of", "Round each of the following to") for line in rows]
+    assert not any(draft.options for draft in read(page(*parts)).drafts)
 
 
 def test_the_cells_of_a_table_may_be_options() -> None:

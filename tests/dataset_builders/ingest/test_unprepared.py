@@ -373,6 +373,9 @@ def test_small_print_above_a_line_is_no_script() -> None:
     line = [Atom(sign, 12.0 * x, 10, 12.0 * x + 11, 20, 20, 12) for x, sign in enumerate("设两个非空实数集")]
     small = [Atom(sign, 9.0 * x, 4, 9.0 * x + 8, 12, 12, 9) for x, sign in enumerate("第13题每题5分")]
     assert not _small([*line, *small])
+    number = [Atom(sign, 12.0 * x, 5, 12.0 * x + 11, 20, 20, 16) for x, sign in enumerate("Q.4.")]
+    below = [Atom(sign, 40 + 6.0 * x, 28, 46 + 6.0 * x, 36, 36, 12) for x, sign in enumerate("andlisteningonport")]
+    assert not _small([*number, *below])
 
 
 FORMS = {
@@ -458,8 +461,13 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
     ("font", "code", "unmapped", "text"),
     [
         ("SymbolMT", 0xF03D, False, "="), ("SymbolMT,Italic", 0xF061, False, "α"), ("CMEX10", 0x58, True, "∑"),
-        ("CMEX10", 0x58, False, None), ("SimSun", 0xF03D, False, None), ("Symbol", 0xF8F7, False, "⎟"),
-        ("MT-Extra", 0xF04C, False, "⋯"), ("CMMI8", 0x3F, True, "⋆"),
+        ("CMEX10", 0x58, False, "∑"), ("SimSun", 0xF03D, False, None), ("Symbol", 0xF8F7, False, "⎟"),
+        ("MT-Extra", 0xF04C, False, "⋯"), ("CMMI8", 0x3F, True, "⋆"), ("CMMI10", 0x15, False, "λ"),
+        ("CMMI10", 0x0F, True, "ϵ"), ("CMSY10", 0x05, True, "⋄"), ("CMSY8", 0xA1, False, "−"),
+        ("CMEX8", 0xA1, False, "("), ("CMBX10", 0x0C, True, "fi"),
+        ("Fourier-Math-Extension", 0xA3, True, "["), ("Fourier-Math-Symbols", 0x70, True, "√"),
+        ("EuropeanComputerModern-BoldExtended10pt", 0x1E, False, "ffi"), ("MSBM10", 0x2A, True, "⊈"),
+        ("HyhwpEQ", 0xE104, True, "⎦"), ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
     ],
 )  # fmt: skip
 def test_fonts_for_formulas_have_the_same_code_in_every_file(

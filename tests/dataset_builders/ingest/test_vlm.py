@@ -214,13 +214,6 @@ def test_a_page_without_a_layout_costs_the_paper_one_line(paper: Path, known: li
     assert len(model.asked) == 3
 
 
-def test_print_outside_of_all_regions_is_said(paper: Path, known: list[PageBlocks]) -> None:
-    model = Model(known, lambda text: text.split("\n")[-1])
-    with reader(model, "mineru2.5") as one:
-        (page,) = one.pages(paper, None)
-    assert "is in no region that was read by m" in page.notes[-1]
-
-
 @pytest.mark.parametrize(
     ("kind", "word", "readings"),
     [
