@@ -18,7 +18,7 @@ from livek12.dataset_builders.ingest.drafts import Doubt, DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, is_label
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, passage_range
-from livek12.dataset_builders.ingest.questions.kinds import demanding, demands
+from livek12.dataset_builders.ingest.questions.kinds import asks, demanding
 from livek12.dataset_builders.ingest.questions.labels import are_several, stray_labels
 from livek12.dataset_builders.ingest.questions.options import CHOOSES, begins_option
 from livek12.dataset_builders.ingest.questions.points import is_shared, marks
@@ -31,23 +31,17 @@ _FIGURES: Final = both_scripts(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
+    r"|\b(?:following|given) table\b|[下上]表[为中是所，,：:]|如[下右]?表|(?:다음|위)\s*표|\btable (?:below|above)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,
 )
-"""Speaks of a figure that is printed with the question."""
-_TABLES: Final = both_scripts(
-    r"\b(?:following|given) table\b|\btable (?:below|above)\b|[下上]表[为中是所，,：:]|如[下右]?表|(?:다음|위)\s*표",
-    re.IGNORECASE,
-)
+"""Speaks of a figure or table that is printed with the question."""
 _UNDERLINES: Final = both_scripts(
     r"밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处))",
     re.IGNORECASE,
 )
 _LINED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
-_BLANKS: Final = both_scripts(
-    r"\b(?:in|fill) (?:in )?(?:each|the|every) blanks?\b|空格[处中里]|빈\s*칸에", re.IGNORECASE
-)
-_EACH_BLANK: Final = both_scripts(r"\b(?:each|every) blank\b|\bblanks\b|각\s*빈|各空", re.IGNORECASE)
+_BLANKS: Final = both_scripts(r"\b(?:in|fill) (?:in )?(?:(each|every)|the) blank(s?)\b|空格[处中里]|빈\s*칸에", re.I)
 _ROOM: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|▲|…{2}|\.{6}")
 _CODE: Final = re.compile(r"```.*?```", re.DOTALL)
 _MATH: Final = re.compile(r"\$[^$]*\$")
@@ -86,7 +80,7 @@ def whole_text(draft: Draft) -> str:
 def goes_on(text: str) -> bool:
     """Checks for a text whose last sentence demands nothing."""
     sentences = [sentence for sentence in re.split(r"(?<=[。？！?!])|(?<=[.;；])\s|\n", text) if sentence.strip()]
-    return not sentences or not demands(sentences[-1])
+    return not sentences or not asks(sentences[-1])
 
 
 def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
@@ -94,7 +88,7 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     if segment.guess:
         yield _doubt(segment.guess)
     doubted = any(doubt.kind == "type" for doubt in draft.doubts)
-    if draft.question_type in _FREE and not (doubted or demands(draft.question) or demanding([draft.section])):
+    if draft.question_type in _FREE and not (doubted or asks(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
     if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
         yield _doubt("it has no words: its text may be elsewhere", confidence=0.1)
@@ -110,16 +104,14 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
 def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
     """Everything that a question speaks of is there."""
     text = draft.question
-    seen = bool(draft.figures) or "|---" in text
-    if not seen and (match := _FIGURES.search(text) or _TABLES.search(text)):
-        what = "table" if _TABLES.fullmatch(match[0]) else "figure"
-        yield _doubt(f"the text speaks of a {what}, and none was found", "figure")
+    if _FIGURES.search(text) and not (draft.figures or "|---" in text):
+        yield _doubt("the text speaks of a figure or table, and none was found", "figure")
     if _UNDERLINES.search(text) and not _LINED.search(text):
         yield _doubt("it asks for what is underlined, and no underline was read")
-    filled = bool(_BLANKS.search(text))
-    if (filled or draft.question_type == "fill_in_blank") and not (draft.figures or _ROOM.search(text)):
+    blanks = _BLANKS.search(text)
+    if (blanks or draft.question_type == "fill_in_blank") and not (draft.figures or _ROOM.search(text)):
         yield _doubt("it has no blank to fill in: one may be lost, or filled")
-    elif filled and _EACH_BLANK.search(text) and count_blanks(text) == 1:
+    elif blanks and any(blanks.groups()) and count_blanks(text) == 1:
         yield _doubt("it speaks of several blanks, and one was read")
     if CHOOSES.search(text) and not draft.options and draft.question_type not in CHOICE_TYPES:
         yield _doubt("it asks to choose, and no options were found", "options")

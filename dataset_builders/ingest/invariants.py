@@ -24,8 +24,7 @@ from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.paper_language import unknown_language
-from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
+from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading, unknown_language
 from livek12.dataset_builders.ingest.questions import headings
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import label_lists
@@ -56,12 +55,10 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(line, error=True)
     usual = median([len(draft.markdown) for draft in reading.unkeyed] or [0])
     for (place, each, draft), (_, after, _) in pairwise(reading.pairs):
-        lost = range(each.number + 1, after.number if after.elective == each.elective else 0)
+        lost = range(each.number + 1, after.number if after.elective == each.elective else 0)[:_MOST]
         text = _MATH.sub("", draft.markdown)
-        within = len(text) > 2 * usual or any(
-            re.search(rf"(?<![\d.]){number}(?!\d)", text) for number in lost[:_MOST_LOST]
-        )
-        if lost and within and not (each.stray or after.stray):
+        named = {number for number in lost if re.search(rf"(?<![\d.]){number}(?!\d)", text)}
+        if lost and (named or len(text) > 2 * usual) and not (each.stray or after.stray):
             yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
@@ -105,8 +102,8 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
     return whole and (titled or ((behind or own[0].number == 1) and 5 * sum(map(bool, sure)) >= 4 * len(run)))
 
 
-_SHARES = 3
-"""Questions that have the same are no chance."""
+_SHARES, _MOST = 3, 20
+"""Questions that have the same are no chance; missing numbers that are looked for."""
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
@@ -114,11 +111,8 @@ _SAYS_SOLVED: Final = both_scripts(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
 _MATH: Final = re.compile(r"\$[^$]*\$")
-_MOST_LOST: Final = 20
-"""Missing numbers that are looked for in the text before them."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = both_scripts(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
-_ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _SOLUTION_HEAD: Final = both_scripts(
     r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
@@ -154,9 +148,6 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
-    if lost := next((item.text for item in reading.body.front if _HEAD.match(item.text)), ""):
-        text = f"a question's head stands before the first question: {one_line(lost, 40)!r}"
-        yield Breach(text, (0,), "number", 0.1, error=True)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
@@ -264,14 +255,10 @@ def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
 
 
-def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
-    """The text is in a script and language that the rules know."""
-    if text := unknown_language(reading.stream):
-        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
-
-
 def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
     """No rule failed on a page; a scan is read with some confidence, and OCR reads roots and exponents flat."""
+    if text := unknown_language(reading.stream):
+        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
     for page in reading.pages:
         lines = [line for block in page.blocks if block.origin == "ocr" for line in block.lines if line.text.strip()]
         mean = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
@@ -293,7 +280,7 @@ def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
     chosen = sum(bool(draft.options) for draft in reading.drafts)
     for place, draft in enumerate(reading.drafts) if 4 * chosen <= len(reading.drafts) else ():
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        chooses = asks_to_choose(draft.question) or _ASKS_AT_END.search(draft.question)
+        chooses = asks_to_choose(draft.question) or draft.question.rstrip().endswith(("?", "？"))
         if draft.options and not (named or chooses):
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
@@ -398,6 +385,5 @@ INVARIANTS: Final = (
     ownership.pictures_have_one_question,
     _few_have_options,
     _options_are_alike,
-    _script_is_read,
 )
 """In the order in which they are checked."""

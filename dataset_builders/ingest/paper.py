@@ -31,8 +31,7 @@ from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.ownership import accounts, ids_of
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
-from livek12.dataset_builders.ingest.paper_language import language_in, unknown_language
-from livek12.dataset_builders.ingest.paper_reading import PaperReading
+from livek12.dataset_builders.ingest.paper_reading import PaperReading, language_in, unknown_language
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import MISSING, TOP, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.questions.stream import Stream, flatten

@@ -22,7 +22,7 @@ from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
 from livek12.report.pictures import sides_of
 
-_LOST = re.compile(r"section .* has no question|a question's head stands before")
+_LOST = re.compile(r"section .* has no question")
 _SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
 _OF_QUESTION = re.compile(r"question ([^:,]{1,40}): (no key in .+)")
 _NAME = re.compile(r"[\w.-]{1,200}")

@@ -32,8 +32,10 @@ _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 """Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
 copy has more or fewer before those that are compared."""
 _WORDS: Final = 3.0
-"""Weight of all words of a question's beginning; its number has 1, the title of its section a half."""
-_SECTION, SURE, _ANEW = 0.5, 1.5, 0.8
+"""Weight of all words of a question's beginning, or of their share; its number has 1."""
+_SECTION, _SURE, _FEW, _ANEW, _WITHIN = 0.5, 1.5, 0.3, 0.8, 0.3
+"""Weights of a section's title, of words that tell a copy, without and with its number, and of a number within its
+section; of words in a line without a number, which a solution has too."""
 _INDENTED: Final = 0.02
 """Of the page's width: numbers further in are of another style."""
 
@@ -56,6 +58,11 @@ class KeyPlace:
     style: str = ""
     worth: float = 1.0
 
+    @property
+    def is_copy(self) -> bool:
+        """True if the question itself begins there."""
+        return self.words >= (_FEW if self.style else _SURE)
+
 
 def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
     """The place of each question's key, by the question's index; questions without one are left out."""
@@ -77,14 +84,17 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     styles = {place.style for _, place in candidates} - {""}
     covers = {style: _cover(style, candidates) for style in styles}
     best = max(covers.values(), default=0.0) or 1.0
+    numbered = {place.item for own in heads.values() for place in own}
     weights = [
-        own.worth * (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
+        own.worth * (covers[own.style] / best) ** 2 + own.words + more
+        if own.style
+        else own.words * (1.0 if own.item in numbered else _WITHIN)
         for (_, own), more in zip(candidates, bonus, strict=True)
     ]
     chosen = dict(candidates[at] for at in chain(candidates, weights)[0])
     taken = {place.item for place in chosen.values()}
     for index, place in sorted(candidates, key=lambda pair: -pair[1].words):
-        if index not in chosen and place.words >= SURE and place.item not in taken:
+        if index not in chosen and place.words >= _SURE and place.item not in taken:
             chosen[index] = place
             taken.add(place.item)
     return chosen
@@ -219,7 +229,7 @@ def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Key
         best = {begin for begin, many in votes.items() if many >= most - 1}
         alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
         starts = {_start(*hit, owners, items) for hit in sorted(alike)}
-        begins[index] = [KeyPlace(item, end, _WORDS * max(most / len(own), 0.5)) for item, end in sorted(starts)]
+        begins[index] = [KeyPlace(item, end, _WORDS * most / len(own)) for item, end in sorted(starts)]
     return begins
 
 

@@ -412,6 +412,7 @@ _SOLUTION_LINE = both_scripts(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?(?P<remark>.*)$")
 _TOPICS = both_scripts(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = both_scripts(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+BEGUN = re.compile(r"\s*(?:Solution|Proof)s?\s*[.．](?:\s+|(?=[^\sa-z]))")
 _VALUE_ALONE = both_scripts(
     rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
 )
@@ -785,6 +786,8 @@ def _questions(items: Sequence[Item]) -> list[Anchor]:
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
+    if head := BEGUN.match(text):
+        return "", text[head.end() :]
     if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
         return "", text
     stem, answer, solution = split_answered("\n" + text)

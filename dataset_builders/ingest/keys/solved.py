@@ -18,8 +18,15 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.entries import (
+    BEGUN,
+    Entry,
+    entries_of_items,
+    is_label,
+    of_list,
+    split_answered,
+)
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     TOKEN,
@@ -32,7 +39,7 @@ from livek12.dataset_builders.ingest.keys.words import (
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section, numeral
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.options import begins_option, split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -44,6 +51,8 @@ _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
 _BETTER: Final = 1.2
 """How many times as many questions an alignment serves, in place of what was read without the questions."""
+_RUN: Final = 3
+"""Tokens of a question in a row that are no chance."""
 _FEWEST_RUNS = 3
 """Questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
@@ -168,7 +177,7 @@ def _copied(
     copy = compose(own, stream.columns, place.end)
     stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
     parts = _difference(draft.markdown, copy.text, stem, bool(place.words))
-    if parts is None and place.words < SURE:
+    if (parts is None and not place.is_copy) or begins_answer(copy.text) or BEGUN.match(copy.text):
         return None
     answer, solution, unsure = (*parts, "") if parts else _below(draft, copy.text)
     number = NUMBER.match(own[0].text)
@@ -267,7 +276,7 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     compared = SequenceMatcher(None, words, others, autojunk=False)
     needed = [word for word in tokens(stem or question) if word != BLANK]
     copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
-    if sum(block.size for block in copied) < COPIED * len(needed):
+    if sum(block.size for block in copied if block.size >= min(_RUN, len(needed))) < COPIED * len(needed):
         return None
     answers: list[str] = []
     new: set[int] = set()

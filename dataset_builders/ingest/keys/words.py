@@ -106,7 +106,11 @@ _FAR_MORE: Final = 4
 
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:
-    """The lines behind the first ones that repeat a question; all if there are no others."""
+    """The lines behind the first ones that repeat a question in words; all if there are no others."""
     repeated = PaperWords([question])
-    first = next((at for at, line in enumerate(lines) if line.strip() and not repeated.has(line)), 0)
-    return [*lines[first:]]
+    worded = [sum(map(str.isalpha, _MATH.sub("", line))) >= RUN and repeated.has(line) for line in lines]
+    own = [is_own or squeezed(line) in squeezed(question) for line, is_own in zip(lines, worded, strict=True)]
+    return [*lines[own.index(False) if False in own else 0 :]]
+
+
+_MATH: Final = re.compile(r"\$[^$]*\$")

@@ -405,7 +405,7 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         yield from (Glyph(
             letter, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and not {CHOICE, "•"} & {meaning, character}, sound, item=address(item), upright=along >= down,
+            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
             colour=meaning if meaning == TICKED else _colour_of(item, colours),
             slanted=min(along, down) > _SLANT * max(along, down),
@@ -799,31 +799,33 @@ _LATIN: Final = {
 }
 _GREEK: Final = "ΓΔΘΛΞΠΣΥΦΨΩ"
 _LIGATURES: Final = ("ff", "fi", "fl", "ffi", "ffl")
-_TALL_SIGNS: Final = (
-    _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
-    | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√")
-    | _run(0xA1, "()[]")  # where old files have the first codes
+
+
+def _moved(first: str) -> dict[int, str]:
+    """TeX's first codes, and where old files have them: behind 160, for they were no letters."""
+    return _run(0, first) | {code + (0xA1 if code < 10 else 0xA3): sign for code, sign in _run(0, first[:33]).items()}
+
+
+_TEX_ITALIC: Final = _moved(_GREEK + "αβγδϵζηθικλμνξπρστυϕχψωεϑϖϱςφ") | _run(0x2E, "▷◁")
+_TEX_POINTS: Final = {0x3A: ".", 0x3B: ",", 0x3D: "/", 0x3F: "⋆", 0x40: "∂", 0x60: "ℓ", 0x7E: "\u20d7"}
+_TEX_SIGNS: Final = _moved("−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡⊆⊇≤≥⪯⪰∼≈⊂⊃≪≫≺≻←→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ") | _run(
+    0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"
+)
+_TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\") | _run(
+    0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
 _ENCODINGS: Final = (
     ("hyhwpeq", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
-    ("cmex txex pxex mathextension10 mathextension- math-extension", _TALL_SIGNS),
+    ("cmex txex pxex mathextension10 mathextension- math-extension", _TEX_TALL),
     ("newmathextn", _run(0, "()") | _run(0x40, "()")),
     ("cmr cmbx cmti cmss cmsl", _run(0, _GREEK) | dict(enumerate(_LIGATURES, 0x0B))),
     ("europeancomputermodern ecrm ecbx ecti sfrm sfbx sfti", dict(enumerate(_LIGATURES, 0x1B))),
     ("wasy", {0x20: TICKED, 0x23: CHOICE, 0x32: CHOICE}),
     ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
-    (
-        "cmmi txmi pxmi",
-        _run(0, _GREEK + "αβγδϵζηθικλμνξπρστυϕχψωεϑϖϱςφ") | _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"},
-    ),
+    ("cmmi txmi pxmi", _TEX_ITALIC | _TEX_POINTS),
     ("msbm", _DOUBLE | _run(0x02, "≰≱≮≯⊀⊁≨≩≰≱") | _run(0x1C, "≁≇") | _run(0x20, "⊊⊋⊈⊉⫋⫌⊊⊋⊊⊋⊈⊉∦∤∤∦⊬⊮⊭⊯")),
-    (
-        "cmsy cmbsy txsy pxsy mathsymbols math-symbols",
-        _run(0, "−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡⊆⊇≤≥⪯⪰∼≈⊂⊃≪≫≺≻←")
-        | _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
-        | _run(0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"),
-    ),
+    ("cmsy cmbsy txsy pxsy mathsymbols math-symbols", _TEX_SIGNS),
     ("symbol", _SYMBOL),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
@@ -831,8 +833,9 @@ Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
 _RENAMED: Final = (
-    ("cmex txex pxex", {code: sign for code, sign in _TALL_SIGNS.items() if chr(code).isalpha() or code > 0x7E}),
-    ("cmsy", {0xA1: "−"} | _SCRIPT),
+    ("cmex", {code: sign for code, sign in _TEX_TALL.items() if chr(code).isalpha() or code > 0x7E}),
+    ("cmsy cmbsy", {code: sign for code, sign in _TEX_SIGNS.items() if chr(code) not in "{}|\\*-/·±×÷¬§¶"} | _SCRIPT),
+    ("cmmi", {code: sign for code, sign in _TEX_ITALIC.items() if chr(code) > "~" and chr(code) != "µ"} | _TEX_POINTS),
     ("mt-extra mtextra euclidextra", _EXTRA),
     ("symbol", _LATIN),
     ("msbm tex_ams mathjax_ams", _DOUBLE),

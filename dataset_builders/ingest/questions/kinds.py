@@ -105,11 +105,11 @@ _MORE_VERBS = (
 )
 _DEMANDS = both_scripts(
     r"(?:^|[.?!:;,)\]]\s|\n[ \t]*|\b(?:please|then|and|to|or|hence|also|now|briefly)\s)"
-    rf"(?:(?:[(\[]?\w{{1,3}}[.)\]]|[●•▪◦-])\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
+    rf"(?:(?:[(\[]?\w{{1,3}}[.)\]、]|[●•▪◦-])\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
     r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙阐]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
-    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证|展开"
+    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证|展开|研究|考察|探究|确定"
     r"|시오|세요|[가까라은는기]\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
-    r"|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
+    r"|true or false|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
     re.IGNORECASE,
 )
 """A question mark, a room for an answer, or a verb of asking where a demand has one: in English, at its beginning."""
@@ -163,24 +163,19 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 1.0
-    evidence = raw or demands(text) or demanding(section.split("\n"))
+    evidence = raw or asks(text) or demanding(section.split("\n"))
     short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section))
     return "short_answer" if short else FREE, raw, 0.8 if evidence else 0.4
 
 
 def asks(text: str) -> bool:
-    """Checks for a demand, or for a verb of one wherever it is."""
-    return demands(text) or any(words.search(text) for words in (_PROVES, _ASKS, _WRITES))
-
-
-def demands(text: str) -> bool:
     """Checks for a question mark, a room for an answer, or a verb of asking where a demand has one."""
     return bool(_DEMANDS.search(_CODE.sub("", text)) or "__" in text)
 
 
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
-    return [line for line in lines if demands(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < _RULE]
+    return [line for line in lines if asks(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < _RULE]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

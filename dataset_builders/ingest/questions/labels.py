@@ -86,11 +86,6 @@ class LabelList:
         return self.labels[0].apart
 
     @property
-    def is_pair(self) -> bool:
-        """True for (a) True (b) False."""
-        return len(self.labels) < _FEWEST
-
-    @property
     def is_capital(self) -> bool:
         """True for A and ①."""
         return self.style[-1] in "01"
@@ -137,13 +132,6 @@ def _counts_on(row: Sequence[ListLabel]) -> bool:
     """Checks for labels of a line each once and in order: "as in b." ends a sentence."""
     several = len(row) >= _FEWEST or (len(row) > 1 and row[0].apart)
     return several and all(after.rank == before.rank + 1 for before, after in pairwise(row))
-
-
-def is_row(text: str) -> bool:
-    """Checks for a line of labels alone and their texts: a.8 b.9 c.10."""
-    labels = labels_of(text)
-    ranks = [label.rank for label in labels]
-    return len(labels) >= _FEWEST and not text[: labels[0].start].strip() and ranks == list(range(len(ranks)))
 
 
 def label_lists(text: str) -> list[LabelList]:

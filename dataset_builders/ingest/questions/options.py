@@ -72,14 +72,10 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
     stem, options = _labelled(text, lists, language_of(language).numbered or bool(choice), choice, usual)
     if not options:
         stem, options = _unsigned(text) or _unlabelled(text) or (text, [])
-    labels = [plain_width(plain_label(option.label)) for option in options]
-    if not options or _are_parts(
-        stem, labels, options, [each.names for each in lists if each.is_capital], choice, usual
-    ):
+    if not options or _are_parts(stem, options, lists, choice, usual):
         return text, []
-    return _closed(stem), [
-        Option(label=name, text=_closed(option.text)) for name, option in zip(labels, options, strict=True)
-    ]
+    named = ((plain_width(plain_label(option.label)), option.text) for option in options)
+    return _closed(stem), [Option(label=name, text=_closed(own)) for name, own in named]
 
 
 def _labelled(
@@ -92,21 +88,19 @@ def _labelled(
         stem, options = _options_of(text, own[0]) if own else (stem, options)
     if not options and numbered:
         stem, options = split_options(text, {"①"})
-        if options and not _begins_line(text, len(stem)):
+        gap = text[len(stem) :]
+        if options and stem and "\n" not in gap[: len(gap) - len(gap.lstrip())]:
             return text, []
     own = [] if options else [each for each in lists if _may_be_options(text, each, choice, numbered)]
     return _options_of(text, own[0]) if own else (stem, options)
 
 
 def _are_parts(
-    stem: str,
-    labels: Sequence[str],
-    options: Sequence[Option],
-    capitals: Sequence[Sequence[str]],
-    choice: bool | None,
-    usual: Sequence[str],
+    stem: str, options: Sequence[Option], lists: Sequence[LabelList], choice: bool | None, usual: Sequence[str]
 ) -> bool:
     """Checks for a list of parts, of lines to write on, or of what something is asked of."""
+    labels = [plain_width(plain_label(option.label)) for option in options]
+    capitals = [each.names for each in lists if each.is_capital]
     chosen = bool(choice) or asks_to_choose(stem) or all(OPPOSITE.fullmatch(option.text) for option in options)
     set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
     worth, demands = (sum(bool(sign.search(option.text)) for option in options) for sign in (_WORTH, _DEMANDS))
@@ -169,7 +163,7 @@ def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
 
 def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
     """Checks a list for options: it begins a line or follows what asks, or the stem's sentence goes on in each."""
-    if own.is_pair:
+    if len(own.labels) < _FEWEST_SMALL:  # True, False
         return True
     stem = text[: own.start]
     completed = stem.rstrip()[-1:].islower() and all(option[:1].islower() for option in own.texts)
@@ -217,7 +211,8 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
 
     The last run from A that begins lines, each with as many labels as the first.
     """
-    rows = [(at, labels) for at, line in enumerate(lines) if (labels := _row(line))]
+    matches = ((at, [*_BARE.finditer(line.lstrip())]) for at, line in enumerate(lines))
+    rows = [(at, labels) for at, labels in matches if labels and not labels[0].start()]
     firsts = [place for place, (_, row) in enumerate(rows) if row[0][1] == "A"]
     if not firsts:
         return []
@@ -227,11 +222,6 @@ def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
     if len(names) < _FEWEST_BARE or not even or names != "ABCDEFGH"[: len(names)]:
         return []
     return [(at, match) for at, row in run for match in row]
-
-
-def _row(line: str) -> list[re.Match[str]]:
-    labels = list(_BARE.finditer(line.lstrip()))
-    return labels if labels and labels[0].start() == 0 else []
 
 
 def _unsigned(text: str) -> tuple[str, list[Option]] | None:
@@ -250,9 +240,3 @@ def begins_option(text: str) -> bool:
     """Checks for the label of an option at the beginning."""
     label = first_label(text)
     return label is not None and not label.is_number
-
-
-def _begins_line(text: str, place: int) -> bool:
-    rest = text[place:]
-    start = place + len(rest) - len(rest.lstrip())
-    return not text[text.rfind("\n", 0, start) + 1 : start].strip()

@@ -45,7 +45,6 @@ _BARE = (
     re.compile(r"\A\((?!1\)[\s\S]*\(2\))(\d{1,2})\)(?= )"),
     re.compile(r"(?<=[^\s(])[ \t]\((\d{1,2})\)[ \t]*(?=\n|\Z)"),
 )
-"""Numbers in brackets at the beginning or end, which are points if most questions have them there."""
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",

@@ -365,14 +365,16 @@ def _answers_begin(stream: Stream) -> int:
     titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
     opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
     earlier = {re.sub(r"\W+", "", text) for _, text in heads}
-    heads_before = 0
+    first = next((at for at, item in enumerate(items) if _ONE.match(item.text)), len(items))
+    clear = False  # of numbers, so far, is the page
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
         named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
         earlier.add(re.sub(r"\W+", "", item.text))
-        heads_before += bool(_NUMBERED.match(item.text))
-        title = named and (place > len(items) // 5 or (heads_before >= _AGAIN and item.box.page > items[0].box.page))
+        clear = (clear or is_first) and not _NUMBERED.match(items[place - 1].text if not is_first else "")
+        late = place > (first if clear else len(items) // 5)
+        title = named and late
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue

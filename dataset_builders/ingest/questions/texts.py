@@ -22,13 +22,12 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_cells, in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
-from livek12.dataset_builders.ingest.questions.labels import is_row
 from livek12.dataset_builders.ingest.questions.options import bare_labels, begins_option
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = both_scripts(
-    rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|a[.．].{{1,40}}\sb[.．]|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ITEM = re.compile(r"\s*[1-9][.．]\s+[^\W\d]")
@@ -41,6 +40,8 @@ _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
 _MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
+_LONGEST_OPEN = 2000
+"""Characters of a paragraph within a bracket."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
 _INDENT = 2.5
@@ -162,7 +163,8 @@ class _Writer:
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
         before = self.paragraphs[-1]
         listed = _ITEM.match(text) and _ENDS.search(before.rstrip('”’")'))
-        if (_OWN_LINE.match(text) or listed or begins_answer(text) or is_row(text)) and not _is_open(before):
+        begins = _OWN_LINE.match(text) or listed or begins_answer(text)
+        if begins and (len(before) > _LONGEST_OPEN or not half_bracket(before, "()").startswith("(")):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))
@@ -308,10 +310,6 @@ def table(block: Block) -> str:
 def _harmless(text: str) -> str:
     """Breaks printed text that looks like an image mark."""
     return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
-
-
-def _is_open(paragraph: str) -> bool:
-    return len(paragraph) < 2000 and half_bracket(paragraph, "()").startswith("(")
 
 
 def half_bracket(text: str, kinds: str = "{}") -> str:

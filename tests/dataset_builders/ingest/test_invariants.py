@@ -115,7 +115,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: it asks to choose",
     ),
     "options are alike": ((choices("ABCD", "ABCD", "ABCD", "ABC"),), "", "4: its options are ABC"),
-    "script is read": (
+    "pages were read; script": (
         (page(*[f"{n}. Найдите значение выражения и запишите ответ в градусах." for n in range(1, 8)]),),
         "script without rules here (cyrillic)",
         "1: its text is in a script",
@@ -797,7 +797,7 @@ def test_the_number_of_an_answer_blank_is_no_text() -> None:
         ("2. It is used for the best of three.", "nothing on the paper says that this is open_ended"),
         ("2. Write one statement in each blank: a = ____; print(a)", "speaks of several blanks, and one was read"),
         ("2. Write one statement in the blank: a = ____; print(a)", ""),
-        ("2. Use the values of the table below to find a.", "speaks of a table, and none was found"),
+        ("2. Use the values of the table below to find a.", "speaks of a figure or table, and none was found"),
         ("2. Hence find b, and circle those that you took.", ""),
     ],
 )

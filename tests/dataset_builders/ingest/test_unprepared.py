@@ -465,6 +465,8 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
         ("MT-Extra", 0xF04C, False, "⋯"), ("CMMI8", 0x3F, True, "⋆"), ("CMMI10", 0x15, False, "λ"),
         ("CMMI10", 0x0F, True, "ϵ"), ("CMSY10", 0x05, True, "⋄"), ("CMSY8", 0xA1, False, "−"),
         ("CMEX8", 0xA1, False, "("), ("CMBX10", 0x0C, True, "fi"),
+        ("CMSY8", ord("f"), False, "{"), ("CMSY8", ord("|"), False, None), ("CMMI8", ord(";"), False, ","),
+        ("CMMI10", ord("®"), False, "α"), ("CMMI10", ord("."), False, None), ("CMMI10", ord("µ"), False, None),
         ("Fourier-Math-Extension", 0xA3, True, "["), ("Fourier-Math-Symbols", 0x70, True, "√"),
         ("EuropeanComputerModern-BoldExtended10pt", 0x1E, False, "ffi"), ("MSBM10", 0x2A, True, "⊈"),
         ("HyhwpEQ", 0xE104, True, "⎦"), ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
