@@ -732,7 +732,7 @@ def _add_unnumbered(body: Body) -> None:
         whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < _RULE
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
-        alone = "".join(item.text for item in items if not INSTRUCTS.search(item.text))
+        alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
         if listed := _listed(items, bullets=section_type(section.title) is not None):
             own = [
                 Segment(
