@@ -96,10 +96,10 @@ def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
     """Takes bare numbers that begin most questions or their parts, [4], as points."""
     names = "question", "points", "part_points"
     led = [dict(zip(names, points.split_points(draft.question, leading=True), strict=True)) for draft in drafts]
-    most = 2 * sum(own["points"] is not None for own in led) > len(drafts)
-    if most and all(draft.points is None for draft in drafts):
-        return [draft.model_copy(update=own) for draft, own in zip(drafts, led, strict=True)]
-    return drafts
+    open_ = [draft.points is None for draft in drafts]
+    most = 2 * sum(own["points"] is not None for own, bare in zip(led, open_, strict=True) if bare) > len(drafts)
+    every = zip(drafts, led, open_, strict=True)
+    return [draft.model_copy(update=own) if most and bare else draft for draft, own, bare in every]
 
 
 def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
