@@ -78,6 +78,7 @@ def draft_all(
     made.drafts = _with_leading_points(take_ticked(take_filled(made.drafts)))
     for own in sections.values():
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
+    made.drafts = _with_unowned_readings(made.drafts, stream, body)
     return made
 
 
@@ -95,10 +96,10 @@ def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
     """Takes bare numbers that begin most questions or their parts, [4], as points."""
     names = "question", "points", "part_points"
     led = [dict(zip(names, points.split_points(draft.question, leading=True), strict=True)) for draft in drafts]
-    most = 2 * sum(own["points"] is not None for own in led) > len(drafts)
-    if most and all(draft.points is None for draft in drafts):
-        return [draft.model_copy(update=own) for draft, own in zip(drafts, led, strict=True)]
-    return drafts
+    open_ = [draft.points is None for draft in drafts]
+    most = 2 * sum(own["points"] is not None for own, bare in zip(led, open_, strict=True) if bare) > len(drafts)
+    every = zip(drafts, led, open_, strict=True)
+    return [draft.model_copy(update=own) if most and bare else draft for draft, own, bare in every]
 
 
 def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
@@ -216,7 +217,24 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
-    if readings := list(dict.fromkeys(pair for text in texts for pair in text.readings)):
-        rules, model = ("\n".join(own).strip() for own in zip(*readings, strict=True))
-        draft = with_doubt(draft, "parse", "the rules and the model read it differently", 0.2, (rules, model))
-    return draft
+    return _read_otherwise(draft, [pair for text in texts for pair in text.readings], "it")
+
+
+def _read_otherwise(draft: Draft, readings: Sequence[tuple[str, str]], where: str) -> Draft:
+    """A draft with a doubt if the rules and a model have different readings."""
+    if not readings:
+        return draft
+    rules, model = ("\n".join(own).strip() for own in zip(*dict.fromkeys(readings), strict=True))
+    return with_doubt(draft, "parse", f"the rules and the model read {where} differently", 0.2, (rules, model))
+
+
+def _with_unowned_readings(drafts: Sequence[Draft], stream: Stream, body: Body) -> list[Draft]:
+    """The drafts, each with a doubt on lines before it that are in no question and that a model reads otherwise."""
+    owners, place = body.owners, len(drafts) - 1
+    before = [list[tuple[str, str]]() for _ in drafts]
+    for item in reversed(stream.items if drafts else ()):
+        if (owner := owners.get(id(item), -1)) >= 0:
+            place = owner
+        elif item.line and item.line.readings:
+            before[place].insert(0, item.line.readings)
+    return [_read_otherwise(draft, own, "what is before it") for draft, own in zip(drafts, before, strict=True)]

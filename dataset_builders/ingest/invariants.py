@@ -173,14 +173,15 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points printed at a question, for each one, or at most others, are read."""
     by_section = reading.body.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
-    outside = [clause for line in reading.outside for clause in _CLAUSE.split(line)]
+    outside = (clause for line in reading.outside for clause in _CLAUSE.split(line) if _EACH.search(clause))
+    stated = next(filter(None, map(_WORTHY.search, outside)), None)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n")
         title = segment.section.own if not segment.section.above else ""
         others = [reading.drafts[at] for at in by_section[id(segment.section)]] if draft.points is None else []
-        clauses = [*_CLAUSE.split(title), *outside] if others else []
-        each = (_WORTHY.search(clause) for clause in clauses if _EACH.search(clause) or len(others) == 1)
-        match = _WORTHY.search("\n".join((lines[0], lines[-1]))) or next(filter(None, each), None)
+        own = (clause for clause in _CLAUSE.split(title) if _EACH.search(clause) or len(others) == 1)
+        match = _WORTHY.search("\n".join((lines[0], lines[-1])))
+        match = match or next(filter(None, map(_WORTHY.search, own)), stated)
         usual = most and (len(others) < _SHARES or any(other.points is not None for other in others))
         if draft.points is None and (match or usual):
             why = f"{match[0].strip()!r} may be some" if match else "most others have them"

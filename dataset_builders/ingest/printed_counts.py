@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
-from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, each_blank, marks
+from livek12.dataset_builders.ingest.questions.points import NUMBERS, all_each, each_and_total, each_blank, marks
 from livek12.dataset_builders.ingest.questions.segment import Section
 
 _N = r"(\d{1,3})"
@@ -116,7 +116,7 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
     only = {mark.points for mark in marks(section.title)}
     if (
         own
-        and not (each or each_blank(text))
+        and not (all_each(text) or each_blank(text))
         and all(draft.points is None for draft in own)
         and (total or len(only) == 1)
     ):

@@ -157,7 +157,10 @@ class _Output:
             raise UserError(f"{self.path}: {name} is damaged or too big") from None
         folder = str(PurePosixPath(name).parent)
         try:
-            by_page = _listed(layout) if isinstance(layout, list) else _middle(layout)
+            if isinstance(layout, list):
+                by_page = _listed(layout)
+            else:
+                by_page = {int(page["page_idx"]) + 1: list(page.get("blocks", [])) for page in layout["pages"]}
         except (AttributeError, TypeError, ValueError, KeyError):
             raise UserError(f"{self.path}: {name} is not in a layout of MinerU that is known here") from None
         return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
@@ -176,10 +179,6 @@ def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> by
 def _is_layout(name: str) -> bool:
     base = PurePosixPath(name).name
     return base == "middle_json.json" or base.endswith("content_list.json")
-
-
-def _middle(layout: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
-    return {int(page["page_idx"]) + 1: list(page.get("blocks", [])) for page in layout["pages"]}
 
 
 def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:

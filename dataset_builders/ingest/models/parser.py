@@ -189,7 +189,8 @@ class Parser(Model):
             page, own = bare(texts[number]), [draft for draft in drafts if number in draft.page_numbers]
             for row in reply.value:
                 read += 1
-                begun, stands, named = bare(row["question"]), _stands(row, page), bare(row["number"].strip(" .()"))
+                begun, named = bare(row["question"]), bare(row["number"].strip(" .()"))
+                stands = bool(begun) and begun in page and bare(row["number"]) in page
                 alike = {draft.id: draft for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]}
                 same = [draft.id for draft in own if bare(draft.number) == named]
                 others = [] if {*same} & {*alike} or not named.isdecimal() else list(alike)
@@ -209,11 +210,6 @@ class Parser(Model):
         summary = f"{self.name} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the"
         summary += f" rules', and it reads {differing} of the rules' otherwise"
         return checked, lost, [summary, *sorted(notes)]
-
-
-def _stands(row: dict[str, Any], page: str) -> bool:
-    """Tests that a question's number and words stand on the page."""
-    return bool(bare(row["question"])) and bare(row["number"]) in page and bare(row["question"]) in page
 
 
 def _lost(page: PageBlocks, row: dict[str, Any], stands: bool, name: str) -> UnreadQuestion:
@@ -250,7 +246,8 @@ def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
         theirs = _said(field, parsed.get(field))
         if theirs is None or _agree(field, ours, theirs):
             continue
-        absent = ", which is not on the page" if field != "question_type" and not _is_on(page, theirs) else ""
+        is_printed = field == "question_type" or all(bare(text) in page for text in theirs.split("\n"))
+        absent = "" if is_printed else ", which is not on the page"
         line = f"{field}: the rules read {one_line(ours, 60)!r}, the model {one_line(theirs, 60)!r}{absent}"
         draft = with_doubt(draft, "parse", line, 0.4, (ours, theirs))
     return draft
@@ -287,10 +284,6 @@ def _agree(field: str, ours: str, theirs: str) -> bool:
         return first == second
     same = sum((Counter(first) & Counter(second)).values())
     return same >= _SAME * max(len(first), len(second))
-
-
-def _is_on(page: str, text: str) -> bool:
-    return all(bare(line) in page for line in text.split("\n"))
 
 
 def _number(value: object) -> str | None:

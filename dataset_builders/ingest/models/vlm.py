@@ -195,11 +195,9 @@ def _table(text: str) -> str:
 
 
 def _formula(text: str) -> str:
-    for opening, closing in (*_PAIRS, ("$", "$")):
-        if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):
-            text = text[len(opening) : -len(closing)]
-            break
-    formula = " ".join(text.split())
+    formula = " ".join(_dollars(text).split())
+    if len(formula) > 2 and formula[0] == formula[-1] == "$":
+        formula = formula[1:-1].strip()
     if not formula or "$" in formula.replace(r"\$", ""):
         raise Unreadable(f"is not one formula: {glimpse(text)}")
     return formula

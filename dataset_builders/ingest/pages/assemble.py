@@ -97,7 +97,7 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces = chains(sorted(row, key=lambda glyph: glyph.left), _touches)
         numbers = (_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True))
-        done += [_segment(run) for run in chains(zip(pieces, numbers, strict=True), _is_near)]
+        done += map(_segment, chains(zip(pieces, numbers, strict=True), _is_near))
     _name_hung(done)
     return done
 

@@ -369,7 +369,9 @@ def _signs(*texts: str) -> Counter[str]:
     """Letters and signs of LaTeX or text, in one spelling."""
     signs: Counter[str] = Counter()
     for text in texts:
-        for token in _SIGN.findall(re.sub(r"\\(begin|end)\{([pv])matrix\}", _fence, text)):
+        for token in _SIGN.findall(
+            re.sub(r"\\(begin|end)\{([pv])matrix\}", lambda m: "|" if m[2] == "v" else "()"[m[1] == "end"], text)
+        ):
             for sign in _SIGN.findall(symbol(token)) if len(token) == 1 else [token]:
                 if sign[1:] in FUNCTIONS:
                     signs.update(sign[1:])
@@ -490,7 +492,7 @@ def written(row: list[Atom], head: Atom) -> str:
             )
         elif gap > 1.4 and not tokens[at].space:
             text = text.rstrip() + WIDE_GAP
-        elif text and piece and not text[-1].isspace() and _spaced(text[-1], piece[:1]):
+        elif text and piece and not text[-1].isspace() and not (ideographic(text[-1]) or ideographic(piece[:1])):
             text += " " * (gap > (_WORD_GAP if _are_words(text[-1], piece[0]) else _SIGN_GAP))
         text += piece
         previous = tokens[end - 1] if not tokens[end - 1].space else previous
@@ -590,11 +592,6 @@ def _wider(run: range, ink: Sequence[Atom], loose: Sequence[bool]) -> range:
 
 def _gap(before: _Token | None, after: _Token) -> float:
     return (after.left - before.right) / max(before.size, 0.1) if before else 0.0
-
-
-def _spaced(before: str, after: str) -> bool:
-    """Chinese has no spaces between characters; Latin and Korean words do."""
-    return not (ideographic(before) or ideographic(after))
 
 
 def _are_words(before: str, after: str) -> bool:

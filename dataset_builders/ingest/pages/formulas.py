@@ -217,7 +217,7 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
         finder.replace([*above, *below], [made])
     elif not above and (blank := _blank(finder, rule, y)):
         finder.replace([], [blank])
-    elif below and _free(rule, above, below) and _covers(rule, below):
+    elif below and _covers(rule, above, below):
         finder.replace(below, _barred(rule, below))
     else:
         return False
@@ -339,19 +339,16 @@ def _touches(base: Atom, script: Atom) -> bool:
     return (base.math or base.text.isascii()) and base.size > 1.15 * script.size and beside
 
 
-def _free(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
-    """A rule far from what is above it, or at least twice as near to what is below."""
-    near = 2 * (hull(below)[1] - rule.bottom)
-    return all(rule.top - atom.bottom > min(0.45 * atom.size, near) for atom in above)
-
-
-def _covers(rule: Rule, below: list[Atom]) -> bool:
+def _covers(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """A bar over letters: far from what is above it, or at least twice as near to what is below."""
     left, top, right, bottom = hull(below)
+    free = all(rule.top - atom.bottom > min(0.45 * atom.size, 2 * (top - rule.bottom)) for atom in above)
     size = max(atom.size for atom in below)
     gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
-    plain = len(below) < 6
-    return snug and all(a.math or (plain and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
+    few = len(below) < 6
+    lettered = all(a.math or (few and (a.roman or a.text in "'′″" or a.text.isdecimal())) for a in below)
+    return free and snug and lettered
 
 
 def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:

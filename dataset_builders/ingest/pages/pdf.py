@@ -100,17 +100,14 @@ def opened(path: Path) -> Iterator[Any]:
     try:
         document = pypdfium2.PdfDocument(str(path))
     except pypdfium2.PdfiumError as error:
-        raise UserError(f"{path}: {_reason(str(error))}") from None
+        reasons = (reason for word, reason in _ERRORS.items() if word in str(error).lower())
+        raise UserError(f"{path}: {next(reasons, f'it cannot be read ({error})')}") from None
     try:
         if not len(document):
             raise UserError(f"{path}: it has no pages")
         yield document
     finally:
         document.close()
-
-
-def _reason(error: str) -> str:
-    return next((line for word, line in _ERRORS.items() if word in error.lower()), f"it cannot be read ({error})")
 
 
 _DICTIONARY: Final = re.compile(rb"<<([^<>]*)>>")

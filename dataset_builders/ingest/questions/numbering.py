@@ -18,7 +18,7 @@ from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 MAX_CANDIDATES = 2500
@@ -38,6 +38,8 @@ _FORMS = [
 _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
+_GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?!\w))){3,}[\s\d.．、)）]*")
+"""Behind the number of a row to tick."""
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
@@ -67,8 +69,8 @@ _LEVEL = 0.012
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
-_RIGHT = 0.3
-"""Of the page's width from the left edge of its column: a number that begins there is a mark."""
+_RIGHT, _SHORT = 0.3, 12
+"""Of the page's width from the left edge of its column: a number that begins there is a mark, in a line so short."""
 _WRAPPED, _FULL = 0.3, 0.2
 """Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
@@ -125,7 +127,6 @@ class _Series:
     candidates: list[_Candidate]
     run: list[_Candidate] = field(default_factory=list)
     value: float = 0.0
-    named: bool = False
     question: bool = False
     section: bool = False
 
@@ -154,10 +155,10 @@ def anchors(
     others = [each for each in series if each is not best]
     if not (run := _titles_that_ask(items, forms.get(_OF_TITLES, []), best.run)):
         alike = [head for each in others if each.kind[:3] == best.kind[:3] for head in each.candidates]
-        below = [head for each in others for head in each.candidates if head.place - 1 in sections]
-        run = _with_others(best.run, [*(head for head in alike if head.number == 1 or not head.level), *below])
-        tail = _behind(items, run, [each for each in others if each.named])
-        run = tail or (_completed(items, run, best.candidates) if strays else run)
+        tops = {place for place, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page}
+        alike += [head for head in best.candidates if head.place in tops]
+        run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
+        run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
     run = (_unnumbered(items, run, sections) if weak else []) or run
     return _with_runs(sorted([*run, *_of_own_form(items, run, sections)], key=lambda head: head.place))
@@ -166,16 +167,18 @@ def anchors(
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
     """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
 
-    Numbers in brackets are parts of one question, unless the title speaks of several.
+    Numbers in brackets, (1) or 1), are parts of one question, unless the title speaks of several.
     """
     places = [head.place for head in run]
-    for title, end in pairwise([*sections, len(items)]):
+    titles = [place for place in sections if not _NAMED.match(items[place].text)]  # a question may have a heading
+    for title, end in pairwise([*titles, len(items)]):
         if not run or bisect_left(places, title) < bisect_left(places, end):
             continue
         own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
         counted = [head.number for head in own] == [*range(1, len(own) + 1)]
-        parts = own and items[own[0].place].text[:1] in "(（" and not _is_of_several(items[title].text)
+        several = _is_of_several(items[title].text) or all_each(items[title].text)
+        parts = own and re.match(r"[(（]|\d+\s?[)）]", items[own[0].place].text) and not several
         if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
@@ -217,7 +220,7 @@ def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], secti
     section = sum(map(bool, titles)) / many
     spread = (run[-1].place - run[0].place) / len(items) * many / (many - 1)
     value = total * min(1.0, spread) * (0.2 + sum(asks) / many) * (1 - 0.8 * section)
-    return _Series(series.kind, series.candidates, run, value, named, named or worth > 0.5, section > 0.5)
+    return _Series(series.kind, series.candidates, run, value, named or worth > 0.5, section > 0.5)
 
 
 def _pieces(items: Sequence[Item], run: _Heads) -> list[tuple[_Candidate, int]]:
@@ -244,11 +247,8 @@ def _is_below(inner: _Series, outer: _Series) -> bool:
     if parts and len(inner.run) < max(_FEWEST_ROUND, _STRAY * len(outer.run) + 1):
         return True
     ends = [*(head.place for head in outer.run[1:]), inner.run[-1].place + 1]
-    firsts = [
-        (first, head)
-        for head, end in zip(outer.run, ends, strict=True)
-        if (first := next((each for each in inner.candidates if head.place <= each.place < end), None))
-    ]
+    below = ([c for c in inner.candidates if a.place <= c.place < b] for a, b in zip(outer.run, ends, strict=True))
+    firsts = [(own[0], head) for own, head in zip(below, outer.run, strict=True) if own]
     early = sum(head.place < outer.run[0].place for head in inner.run)
     if 2 * early > len(inner.run) or {first.number for first, _ in firsts} != {1}:
         return False
@@ -257,20 +257,6 @@ def _is_below(inner: _Series, outer: _Series) -> bool:
             first.level == head.number and first.place > head.place for first, head in firsts
         )
     return len(firsts) > 1 and (outer.question or 4 * outer.value > inner.value)
-
-
-def _behind(items: Sequence[Item], run: list[_Candidate], others: Sequence[_Series]) -> list[_Candidate]:
-    """The run up to heads of another form that count from 1 behind it; numbers below each of these are parts."""
-    for each in others:
-        pieces = _pieces(items, each.run)
-        before = [head for head in run if head.place < each.run[0].place]
-        below = [[other.number for other in run if head.place <= other.place < end] for head, end in pieces]
-        parts = all(numbers[:1] in ([], [1]) for numbers in below)
-        asks = all(asks_something(items[head.place : end]) for head, end in pieces)
-        sure = all(head.number == at and head.weight >= _SURE for at, head in enumerate(each.run, 1))
-        if before and parts and asks and sure:
-            return [*before, *each.run]
-    return []
 
 
 def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_Candidate]:
@@ -343,16 +329,13 @@ def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> l
     """
     _, chosen = _best_run(titles, (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
-    ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
-    below = [
-        [other.number for other in others if title.place < other.place < end]
-        for title, end in zip(chosen, ends, strict=False)
-    ]
+    pieces = _pieces(items, chosen)
+    below = [[other.number for other in others if title.place < other.place < end] for title, end in pieces]
     bare = sum(not numbers for numbers in below)
     if mixed := _behind_sections(items, chosen, below, others):
         return mixed
     several = any(_is_of_several(items[title.place].text) for title in chosen)
-    alone = [items[title.place : end] for title, end, own in zip(chosen, ends, below, strict=False) if not own]
+    alone = [items[title.place : end] for (title, end), own in zip(pieces, below, strict=True) if not own]
     own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(asks_something, alone)))
     asking = own and _ask(items, chosen) and not (named or several)
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or asking) else []
@@ -398,8 +381,8 @@ def _candidates(items: Sequence[Item], without: Collection[int]) -> dict[_Kind, 
         begins[key] = min(item.box.left, begins.get(key, 1.0))
     forms: dict[_Kind, list[_Candidate]] = {}
     for place, item in enumerate(items):
-        mark = item.box.left > begins[item.box.page, item.column] + _RIGHT and not _NAMED.match(item.text)
-        if not item.line or place in without or mark:
+        right = item.box.left > begins[item.box.page, item.column] + _RIGHT and not _NAMED.match(item.text)
+        if not item.line or place in without or (right and len(item.text) < _SHORT):
             continue
         for kind, candidate in _heads(item.line.text):
             announced = candidate.number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
@@ -414,7 +397,7 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
             continue
         *levels, last = re.findall(r"\d+|[A-Z]|[^\W\da-zA-Z]+", match["number"])
         number, level = _value(last), _value(levels[0]) if levels else 0
-        if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]):
+        if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]) or _GRID.fullmatch(text, match.end()):
             continue
         words = re.findall(r"[^\W\d_]+", match["word"].casefold())
         close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]

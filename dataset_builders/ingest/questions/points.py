@@ -40,9 +40,10 @@ _MARKS = (
     ),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
-_LEADING = re.compile(
-    r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})[\[(](\d{1,2})[\])](?= )"
-    r"|(?<=\S )[(（](\d{1,2})[)）](?=[ \t]*(?:\n|$))"
+_BARE = (
+    re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )"),
+    re.compile(r"\A\((?!1\)[\s\S]*\(2\))(\d{1,2})\)(?= )"),
+    re.compile(r"(?<=[^\s(])[ \t]\((\d{1,2})\)[ \t]*(?=\n|\Z)"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
@@ -61,7 +62,7 @@ _EACH = (
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
     re.compile(rf"(?:points?|pts?|marks?)\s*[,，;]\s*{_SPELT}\s*each\b", re.IGNORECASE),
     re.compile(
-        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))(?:\s+(?:question|problem|item)|(?=\s*(?:[.;,)]|$))))",
+        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|for\s+(?:each|every)(?=\s*(?:[.,;)\n]|$))|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
         re.IGNORECASE,
     ),
     re.compile(
@@ -144,12 +145,10 @@ def _is_product(times: re.Match[str]) -> bool:
 
 
 def marks(text: str, leading: bool = False) -> list[Mark]:
-    """All points printed in brackets, in order; `leading`: [4] at the beginning of a question or part is one, too."""
+    """All points printed in brackets, in order; `leading`: bare numbers, [4] or (4), at the beginning or end, too."""
     text = _even(text)
-    forms = (*_MARKS, _LEADING) if leading else _MARKS
-    printed = [
-        Mark(_sum(m[m.lastindex or 0]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)
-    ]
+    forms = (*_MARKS, *_BARE) if leading else _MARKS
+    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
 
@@ -192,7 +191,8 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
         return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
     printed = marks(text, leading)
     if not printed and (head := _HEAD.match(text) or (_SAID_FIRST.match(text) if "\n" in text else None)):
-        return f"{head['before']}{text[head.end() :]}".strip(), _sum(head[2]), []
+        before = re.sub(r"[(（][^()（）]*$", "", head["before"])
+        return f"{before}{text[head.end() :]}".strip(), _sum(head[2]), []
     if not printed or is_shared(text):
         return text, None, []
     printed = _without_alternatives(text, printed)
@@ -353,7 +353,7 @@ def section_points(text: str, number: int, many: int = 0, choice: bool = False) 
     if each := all_each(own, choice):
         return each.pop() if len(each) == 1 else None
     first = text.partition("\n")[0]
-    only = {mark.points for mark in marks(first)} or {*map(float, re.findall(r"[(（](\d{1,2})%[)）]$", first))}
+    only = {mark.points for mark in marks(first)} or {*map(float, re.findall(r"[(（](\d{1,2})%?[)）]$", first))}
     if many == 1 and len(only) == 1:
         return only.pop()
     if times := _TIMES.search(_even(own)):

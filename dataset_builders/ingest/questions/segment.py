@@ -137,7 +137,7 @@ _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
 _ANSWERED, _MORE, _LEAST_TITLE = (
     both_scripts(
-        r"정답\s*[:：]?\s*[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
+        r"정답\s{0,4}[:：]?\s{0,4}[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
     ),
     5,
     3,
@@ -398,11 +398,12 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
-    numbers = {at: {each.number for each in chosen[:at]} for at in begins}
+    numbers = [each.number for each in chosen]
+    counted = [at for at in begins if len({*numbers[at:]} - {*numbers[:at]}) < (1 - _MOST_AGAIN) * len({*numbers[at:]})]
     front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
     tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
     answered = [0, *accumulate(bool(_ANSWERED.search(item.text)) for item in items)]
-    for place in (*tops, *(chosen[at].place for at in begins if {each.number for each in chosen[at:]} <= numbers[at])):
+    for place in (*tops, *(chosen[at].place for at in counted)):
         before, after = answered[place], answered[-1] - answered[place]
         if after >= _AGAIN and after * place > _MORE * before * (len(items) - place):
             again.append(place)
@@ -584,10 +585,11 @@ def _begins_section(items: Sequence[Item], place: int, chosen: Mapping[int, Anch
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
     """A heading of a source, not the first, right before a question; below its rank: a part."""
+    if not (items[place].is_heading and any(item.is_heading for item in items[:place])):
+        return False
     following = (later for later in range(place + 1, len(items)) if later in chosen or items[later].is_heading)
-    earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)
-    return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
+    return after in chosen and items[after].rank <= items[place].rank
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
@@ -682,12 +684,13 @@ _FEWEST, _MOST = 3, 20
 
 def _share_tasks(body: Body) -> None:
     """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences."""
-    for section in body.sections:
-        own = [question for question in body.segments if question.section is section]
-        task = " ".join(item.text for item in section.items[1:])
-        if own and asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
+    for _, group in groupby(body.segments, key=lambda question: id(question.section)):
+        own = [*group]
+        below = own[0].section.items[1:]
+        task = " ".join(item.text for item in below)
+        if asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
             for question in own:
-                question.passage = question.passage or section.items[1:]
+                question.passage = question.passage or below
 
 
 def _asks_itself(question: Segment) -> bool:
@@ -729,7 +732,7 @@ def _add_unnumbered(body: Body) -> None:
         whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < _RULE
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
-        alone = "".join(item.text for item in items if not INSTRUCTS.search(item.text))
+        alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
         if listed := _listed(items, bullets=section_type(section.title) is not None):
             own = [
                 Segment(

@@ -188,6 +188,11 @@ def _edge_marks(stream: Stream) -> None:
         for item in stream.items
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
+    counted: dict[int, list[int]] = {}
+    for item, match in bare:
+        counted.setdefault(item.box.page, []).append(int(match["marks"]) if match["marks"].isdecimal() else 0)
+    of_lines = {page for page, values in counted.items() if {b - a for a, b in pairwise(values)} in ({5}, {10})}
+    bare = [(item, match) for item, match in bare if item.box.page not in of_lines]
     rights = Counter(round(item.box.right / _LEVEL) for item, match in bare if match["gap"])
     halves = max(rights.values(), default=0) >= _SEVERAL
     for item, match in bare:
@@ -265,10 +270,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
         return False
     height = line.box.bottom - line.box.top
     shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
-    if picture.box.left > line.box.left + height and shared > height / 2:
-        return True  # it is in the line, or goes on with it
-    right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
-    return right and line.box.top - height < picture.box.top <= line.box.top
+    goes_on = picture.box.bottom > line.box.bottom and line.box.top - height < picture.box.top <= line.box.top
+    return picture.box.left > line.box.left + height and (shared > height / 2 or goes_on)
 
 
 def _spaced(items: Sequence[Item]) -> None:

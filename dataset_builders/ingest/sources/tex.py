@@ -321,21 +321,17 @@ class Reader:
         if last.text.strip():
             self.put(last)
 
-    def heading(self, text: str) -> None:
-        """Reads a piece as a heading."""
+    def heading(self, text: str, is_one: bool = True) -> None:
+        """Reads a piece as a heading, or as a paragraph."""
         self.flush()
-        self.paragraph.heading = self.paragraph.bold = True
+        self.paragraph.heading = self.paragraph.bold = is_one
         self.run(text)
         self.flush()
 
     def print_titles(self, many: int = len(_TITLES)) -> None:
         """Reads the first of the titles, some of which are headings."""
         for name in (*_HEADINGS, *_TITLES[:many]):
-            text = self.titles.pop(name, "")
-            self.flush()
-            self.paragraph.heading = self.paragraph.bold = name not in _TITLES[3:]
-            self.run(text)
-        self.flush()
+            self.heading(self.titles.pop(name, ""), name not in _TITLES[3:])
 
     def sets_flag(self, match: re.Match[str]) -> bool:
         """Makes or sets a flag; false for a command that does not."""

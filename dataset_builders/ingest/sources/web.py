@@ -65,6 +65,7 @@ _FRONT: Final = re.compile(r"\s*---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 _ELSEWHERE: Final = re.compile(r"!\[\[[^\[\]\n]{0,300}\]\]|\[@[^\[\]\n]{1,300}\]")
 """Pictures by their names, and books by their keys."""
 _ATTRIBUTES: Final = re.compile(r"(?m)(?<=\S)[ \t]*\{[#.][\w.#=\" -]{0,200}\}[ \t]*$")  # of a heading of Pandoc
+_AUTHORS, _TITLE = 20, 1000  # of a file at most, and characters of a title
 MAX_COMMAND: Final = 100_000  # characters of a command of LaTeX with its arguments
 MAX_UNCLOSED: Final = 99  # commands whose arguments no bracket closes
 MAX_OPTIONS: Final = 8  # of a ticked list
@@ -91,11 +92,11 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     text = text.replace("\r\n", "\n")
     front = _FRONT.match(text)
     text = text[front.end() :] if front else text
-    titles, macros = _of_front_matter(front[1] if front else "")
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
     reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
-    reader.taken("\n".join(re.findall(r"\\\w*command.*", macros)))
+    reader.taken("\n".join(re.findall(r"\\\w*command.*", front[1] if front else "")))
+    titles = _titles(front[1]) if front else []
     text = _ATTRIBUTES.sub("", _ELSEWHERE.sub(UNREAD, "\n\n".join([*titles, text])))
     text = _LINES.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
@@ -123,15 +124,16 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
 
 
-def _of_front_matter(front: str) -> tuple[list[str], str]:
-    """The titles that Pandoc prints of a file's front matter, and its LaTeX."""
+def _titles(front: str) -> list[str]:
+    """The titles that Pandoc prints of a file's front matter."""
     try:
         fields = yaml.safe_load(front)
     except (yaml.YAMLError, ValueError, RecursionError):
-        fields = None
-    fields = fields if isinstance(fields, dict) else {}
-    titles = [str(fields.get(name) or "") for name in ("title", "subtitle", "author", "date")]
-    return [" ".join(line.rstrip("\\ ") for line in title.split("\n")).strip() for title in titles], front
+        return []
+    named = [fields.get(name) for name in ("title", "subtitle", "author", "date")] if isinstance(fields, dict) else []
+    lists = [(value if isinstance(value, list) else [value])[:_AUTHORS] for value in named]
+    texts = [", ".join(str(each)[:_TITLE] for each in own if not isinstance(each, list | dict | None)) for own in lists]
+    return [" ".join(line.rstrip("\\ ") for line in text.split("\n")).strip() for text in texts]
 
 
 def _lettered(match: re.Match[str]) -> str:

@@ -413,9 +413,18 @@ def test_lists_within_questions_are_none() -> None:
     assert [draft.number for draft in read(replace(made, blocks=blocks)).drafts] == list("1234")
 
 
-def indented(block: Block) -> Block:
+def test_a_head_beside_a_picture_or_at_the_top_of_a_page_goes_on() -> None:
+    made = page("1. Why is it so?", "2. How did they do this?", "3. Who was the first of them?")
+    blocks = [*made.blocks[:1], *(indented(block, 0.35) for block in made.blocks[1:])]
+    last = page("4 A stone falls from a tower.", "How long does it fall?", number=2, top=0.05)
+    last.blocks[:] = map(indented, last.blocks)
+    body, _ = segmented([replace(made, blocks=blocks), last])
+    assert [question.number for question in body.segments] == [1, 2, 3, 4]
+
+
+def indented(block: Block, by: float = 0.05) -> Block:
     """A block further to the right."""
-    box = replace(block.box, left=block.box.left + 0.05, right=block.box.right + 0.05)
+    box = replace(block.box, left=block.box.left + by, right=block.box.right + by)
     return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
 
 
@@ -479,6 +488,20 @@ PROGRAM = [
         (["$■$ Question 1 of 2 [2 marks]", "Why?", "$■$ Question 2 of 2 [3 marks]", "How?"], "12"),
         # lines of a program are no heads
         (["1. Why?", "2. What does this print?", *PROGRAM, "3. How?"], "123"),
+        # nor are rows to tick, or the parts of a section's only question
+        (["1. Why?", "2. How?", "3. A B C D E    6. A B C D E", "4. A B C D E    7. A B C D E"], "12"),
+        (
+            [
+                "一、填空题",
+                "1. 求____。",
+                "2. 求____。",
+                "二、综合题（共20分）",
+                "已知 a = 1，求：",
+                "1) x 的值；",
+                "2) y 的值。",
+            ],
+            "123",
+        ),
         # a section's letters or bullets
         (
             [
@@ -755,6 +778,8 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("Find x.    [2.5]", "Find x.", 2.5, []),
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
+        ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),
+        ("(6 marks) (a) Why?\n(7pts) (b) How?", None, 13, [6, 7]),
         ("(2,5 points) Find x.", "Find x.", 2.5, []),
         ("（难度系数3，满分50分）编程", "编程", 50, []),
         ("(a) (30%) Why?\n(b) (70%) How?", None, None, []),
@@ -783,6 +808,8 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
         ("评分规则：答对+3分，空白0分，答错-1分", 3, 3),
         ("Part I（2 points for each question, 20 points total）", 3, 2),
         ("一、單選題(每題4分，共40分)", 3, 4),
+        ("1. Single choice selection (20 points, 1 each)", 3, 1),
+        ("Part 1. Terms, 30 points\nNOTE: 5 points for each.", 3, 5),
     ],
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
@@ -804,6 +831,20 @@ def test_questions_with_options_have_the_points_of_theirs() -> None:
 def test_parts_without_points_beside_others_are_doubted() -> None:
     drafts = read(page("1. Look.", "(a) Why? [2]", "(b) How?", "2. Look.", "(a) Why? [2]", "(b) How? [3]")).drafts
     assert [any("have no points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("lines", "worth"),
+    [
+        (["1. Why? (10)", "2. How? (20)", "3. Who? (5)"], [10, 20, 5]),
+        (["1. (2) Why?", "2. (1) How?", "3. (3) Who?"], [2, 1, 3]),
+        (["1. (1) Why? (2) How?", "2. (1) Why? (2) How?", "3. (1) Why? (2) How?"], [None] * 3),
+        (["1. Read.", *(f"a line of a poem    {n}" for n in (5, 10, 15, 20)), "2. Why?"], [None, None]),
+        (["1. Read.", *(f"a line that asks why    {n}" for n in (2, 3, 2, 4)), "2. Why?"], [11, None]),
+    ],
+)
+def test_bare_numbers_that_are_points(lines: list[str], worth: list[float | None]) -> None:
+    assert [draft.points for draft in read(page(*lines)).drafts] == worth
 
 
 def test_marks_that_were_read_into_a_formula_are_points() -> None:

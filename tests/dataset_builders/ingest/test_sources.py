@@ -350,6 +350,7 @@ def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
         ("\n---\ntitle: |\n  A\n  test\nauthor: MATH 51\ndate: 2022-02-14\nfontsize: 12pt\n---\n",
          ["A test", "MATH 51", "2022-02-14"]),
         ("---\ntitle: [}\n...\n", []),
+        ("---\ntitle: [a, &b [c, c], &d [*b, *b], &e [*d, *d]]\nauthor: [Ann, Bo]\n---\n", ["a", "Ann, Bo"]),
         ("---\n- a\n---\n", []),
     ],
 )  # fmt: skip
