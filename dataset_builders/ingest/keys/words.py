@@ -106,11 +106,9 @@ _FAR_MORE: Final = 4
 
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:
-    """The lines behind the first ones that repeat a question in words; all if there are no others."""
-    repeated = PaperWords([question])
-    worded = [sum(map(str.isalpha, _MATH.sub("", line))) >= RUN and repeated.has(line) for line in lines]
-    own = [is_own or squeezed(line) in squeezed(question) for line, is_own in zip(lines, worded, strict=True)]
-    return [*lines[own.index(False) if False in own else 0 :]]
-
-
-_MATH: Final = re.compile(r"\$[^$]*\$")
+    """The lines behind those that repeat the beginning of a question, or most of it; all if there are no others."""
+    repeated, bare = PaperWords([question]), squeezed(question)
+    begun = next((at for at in range(len(lines)) if not bare.startswith(squeezed("".join(lines[: at + 1])))), 0)
+    first = next((at for at, line in enumerate(lines) if not repeated.has(line)), 0)
+    many = sum(len(tokens(line)) for line in lines[:first])
+    return [*lines[first if many >= COPIED * len(tokens(question)) else begun :]]
