@@ -36,6 +36,8 @@ _WORDS: Final = 3.0
 _SECTION, _SURE, _FEW, _ANEW, _WITHIN = 0.5, 1.5, 0.3, 0.8, 0.3
 """Weights of a section's title, of words that tell a copy, without and with its number, and of a number within its
 section; of words in a line without a number, which a solution has too."""
+MOST_ALIKE: Final = 200
+"""Numbers alike that are compared with one question."""
 _INDENTED: Final = 0.02
 """Of the page's width: numbers further in are of another style."""
 
@@ -73,8 +75,10 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
         own = {place.item: place for place in by_words.get(index, ())}
-        anew = [replace(place, worth=_ANEW) for place in heads[ranks[index]] if ranks[index] != draft.number]
-        for place in [*anew, *heads[draft.number]]:
+        anew = [
+            replace(place, worth=_ANEW) for place in heads[ranks[index]][:MOST_ALIKE] if ranks[index] != draft.number
+        ]
+        for place in [*anew, *heads[draft.number][:MOST_ALIKE]]:
             words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
             own[place.item] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]

@@ -17,7 +17,7 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, chain, ranks_in_sections
+from livek12.dataset_builders.ingest.keys.alignment import MOST_ALIKE, KeyPlace, chain, ranks_in_sections
 from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
 from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, QuestionWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
@@ -221,11 +221,14 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     if single or not all(draft.number.isdigit() for draft in drafts):
         return {}
     ranks = ranks_in_sections(drafts)
+    named: dict[str, list[int]] = {}
+    for index, draft in enumerate(drafts):
+        for number in {draft.number, ranks[index]}:
+            named.setdefault(number, []).append(index)
     pairs = [
         (index, KeyPlace(at, 0))
         for at, entry in enumerate(entries)
-        for index, draft in enumerate(drafts)
-        if str(entry.number) in (draft.number, ranks[index])
+        for index in named.get(str(entry.number), ())[:MOST_ALIKE]
     ]
     fits = {(index, place.item): _fit(drafts[index], entries[place.item]) for index, place in pairs}
     chosen = {index: place.item for index, place in (pairs[at] for at in chain(pairs, [*fits.values()])[0])}

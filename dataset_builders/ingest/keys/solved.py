@@ -18,7 +18,7 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.alignment import MOST_ALIKE, NUMBER, KeyPlace, align
 from livek12.dataset_builders.ingest.keys.entries import (
     BEGUN,
     Entry,
@@ -84,6 +84,7 @@ def aligned_entries(
     """
     places = align(drafts, stream.items)
     starts = sorted(place.item for place in places.values())
+    forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     copies: dict[int, Entry] = {}
     spans: dict[int, list[Item]] = {}
     for index, place in sorted(places.items()):
@@ -96,7 +97,7 @@ def aligned_entries(
             at for at, item in enumerate(own) if at and _is_head(item.text) and squeezed(item.text) not in question
         )
         spans[index] = own[: min([end, *heads])]
-        if entry := _copied(drafts[index], spans[index], place, stream, drafts):
+        if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
         return _of_copies(drafts, paper, stream, name, copies, spans)
@@ -137,10 +138,14 @@ def _joined(entries: Sequence[Entry]) -> list[Entry]:
 
 def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
     """The number of words in a reading of a key that only their own questions have."""
+    named: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        for name in {draft.id, draft.number}:
+            named.setdefault(name, []).append(draft)
     total = 0
     for entry in entries:
         lines = f"{entry.answer}\n{entry.solution or ''}".split("\n")
-        own = [draft for draft in drafts if (entry.of or str(entry.number)) in (draft.id, draft.number)]
+        own = named.get(entry.of or str(entry.number), [])[:MOST_ALIKE]
         many = (words.own("\n".join(without_question(lines, draft.markdown)), draft.id) for draft in own)
         total += max(many, default=0)
     return total
@@ -170,10 +175,9 @@ def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
 
 
 def _copied(
-    draft: Draft, own: Sequence[Item], place: KeyPlace, stream: Stream, drafts: Sequence[Draft]
+    draft: Draft, own: Sequence[Item], place: KeyPlace, stream: Stream, forms: Mapping[str, int]
 ) -> Entry | None:
     """The entry of a copy of a question; None for no copy."""
-    forms = Counter(line for other in drafts for line in {*other.markdown.split("\n")})  # "Select one:"
     copy = compose(own, stream.columns, place.end)
     stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
     parts = _difference(draft.markdown, copy.text, stem, bool(place.words))

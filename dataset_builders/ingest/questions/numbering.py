@@ -138,15 +138,7 @@ def anchors(
     sections: Sequence[int] = (),
     strays: bool = False,
 ) -> list[Anchor]:
-    """The lines that begin questions.
-
-    Args:
-        items: the paper in reading order.
-        starts: places of parts, where numbers may go back.
-        without: places whose numbers are none of questions.
-        sections: places of titles: a 1 behind one may begin anew.
-        strays: also those whose numbers do not go on.
-    """
+    """The lines that begin questions; `starts` begin parts, and `strays` are also those whose numbers do not go on."""
     forms = _candidates(items, without)
     every = [_valued(items, _Series(kind, some), starts, sections) for kind, some in forms.items()]
     series = sorted((each for each in every if each.kind != _OF_TITLES), key=lambda each: -each.value)
@@ -287,7 +279,9 @@ def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_
             complete += [head, *(replace(other, stray=True) for other in own)]
         else:
             complete.append(head)
-    return [*complete, *_extra(items, complete)]
+    bonus = next((at for at in range(complete[-1].place + 1, len(items)) if _BONUS.match(items[at].text)), len(items))
+    extra = [_Candidate(bonus, complete[-1].number + 1, 0, stray=True)] if asks_something(items[bonus:]) else []
+    return [*complete, *extra]
 
 
 def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
@@ -304,12 +298,6 @@ def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
             return False
         last = other
     return True
-
-
-def _extra(items: Sequence[Item], run: _Heads) -> list[_Candidate]:
-    """The head of a bonus behind the last."""
-    named = [place for place in range(run[-1].place + 1, len(items)) if _BONUS.match(items[place].text)]
-    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if asks_something(items[at:])]
 
 
 def _column(item: Item) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations, pairwise, starmap
+from itertools import accumulate, pairwise, starmap
 from statistics import median
 
 from livek12.core.scripts import both_scripts
@@ -18,6 +18,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, is_caption
 from livek12.dataset_builders.ingest.questions.headings import (
     ASKED,
+    INSTRUCTS,
     SOLVED,
     begins_answer,
     begins_answers,
@@ -62,8 +63,6 @@ _BARE = 20
 _INNER = 0.08
 """Of the page's width: a line that begins so far right of all others is centred or at the edge."""
 _LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
-_FEWEST_ALIKE, _ALIKE = 3, 0.7
-"""Lines, and their share of the shorter, that two covers have in common."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _BRIEF = 2
@@ -95,14 +94,7 @@ def find_passages(
     titles: Collection[int],
     columns: Columns,
 ) -> dict[int, SharedText]:
-    """The passages by the place of their first item.
-
-    Args:
-        items: the paper in reading order.
-        heads: of questions, by place.
-        titles: places of the titles of sections.
-        columns: edges, by page and column.
-    """
+    """The passages of a paper with its heads and titles, by the place of their first item."""
     passages, named = _set_apart(items, heads), dict[int, SharedText]()
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
@@ -140,7 +132,6 @@ def find_passages(
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
         guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
-    passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
@@ -184,21 +175,6 @@ def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int
             return place
     above = items[first - 1] if first else None
     return first if above is None or (above.box.page, above.column) != here else place
-
-
-def _repeated(items: Sequence[Item], passages: Collection[int], bounds: Sequence[int]) -> set[int]:
-    """Places of passages that come again, digits aside: covers of their pages."""
-    shapes = {}
-    for place in passages:
-        end = min(bound for bound in (*bounds, *passages) if bound > place)
-        lines = [re.sub(r"\d+", "#", item.text) for item in items[place:end] if item.text]
-        shapes[place] = Counter(lines)
-    alike = [
-        (a, b)
-        for a, b in combinations(shapes, 2)
-        if (shapes[a] & shapes[b]).total() > max(_FEWEST_ALIKE, _ALIKE * min(shapes[a].total(), shapes[b].total()))
-    ]
-    return {place for pair in alike for place in pair}
 
 
 def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
@@ -363,7 +339,13 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
             first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
             titles[first].add(page)
     later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
-    titles = {at: pages for at, pages in titles.items() if at > heads[0] or round(lines[at].size, 3) in later}
+    front = [at for at in titles if at < heads[0] and items[at].box.page > items[0].box.page and 0 in titles[at]]
+    texts = [item.text for item in items[front[0] : heads[0]]] if front else []
+    if any("•" in text for text in texts) or 2 * sum(bool(INSTRUCTS.search(text)) for text in texts) > len(texts):
+        front = []  # rules behind the cover
+    titles = {
+        at: pages for at, pages in titles.items() if at > heads[0] or at in front or round(lines[at].size, 3) in later
+    }
     passages: dict[int, SharedText] = {}
     for place, pages in titles.items():
         end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))

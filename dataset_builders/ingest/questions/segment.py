@@ -253,7 +253,9 @@ def segment(stream: Stream) -> Body:
     heads = _section_heads(items)
     titles = sorted({*titles, *heads})
     rules = _rules(items)
-    starts, others = _part_starts(items, part_of), rules | heads
+    names = ["", *(part_of.get(item.box.page, "") for item in items)]
+    starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
+    others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
     if listed := _listed_rules(items, chosen):
         rules = {*listed}
@@ -454,11 +456,6 @@ def _rules(items: Sequence[Item]) -> set[int]:
             ):
                 rules |= {*range(place, end)}
     return rules
-
-
-def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
-    names = ["", *(part_of.get(item.box.page, "") for item in items)]
-    return [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
 
 
 class _Sorter:

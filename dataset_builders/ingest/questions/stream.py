@@ -338,19 +338,15 @@ def _without_ruling(line: Line) -> Line | None:
     text = _DOTS.sub(_GAP, line.text)
     dotted = text != line.text
     if (ruled := _RULED.fullmatch(text)) and (dotted or line.box.right - line.box.left > _WIDE):
-        return _mark_alone(line, ruled["mark"]) if ruled["mark"] else None
+        mark = ruled["mark"] or ""
+        box = replace(line.box, left=max(line.box.left, line.box.right - len(mark) * line.size))
+        return replace(line, text=mark, box=box) if mark else None
     if not dotted:
         return line
     text = _BEFORE_BRACKET.sub(" ", text)
     if labelled := _LABELLED_RULE.fullmatch(text):
         text = "    ".join(filter(None, (labelled["label"], labelled["mark"])))
     return replace(line, text=text.replace(_GAP, " ____ "))
-
-
-def _mark_alone(line: Line, mark: str) -> Line:
-    """The marks behind a dotted line, at their place."""
-    box = replace(line.box, left=max(line.box.left, line.box.right - len(mark) * line.size))
-    return replace(line, text=mark, box=box)
 
 
 def _numbered(line: Line) -> Line:

@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.segment import MISSING, boxes, by
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.templates import load_template
 from tests.dataset_builders.ingest.papers import (
+    HEIGHT,
     bare,
     both,
     by_number,
@@ -261,6 +262,16 @@ def test_rules_on_a_cover_without_a_title_are_no_questions() -> None:
     ]
     drafts = read(page(*rules, *(f"{n}. (5 points) Find {n}." for n in range(1, 6)))).drafts
     assert [draft.question for draft in drafts] == [f"Find {n}." for n in range(1, 6)]
+
+
+def test_a_text_behind_the_cover_is_of_all_questions() -> None:
+    prose = "You plan an installation that turns a sketch and a voice into a short film for visitors."
+    pages = [page("Midterm", "Fall"), page("A Scenario of Art", prose, number=2), page("1. Why?", "2. How?", number=3)]
+    for made in pages:
+        for at, block in enumerate(made.blocks):
+            size = 0.03 if "Scenario" in block.text else HEIGHT
+            made.blocks[at] = replace(block, lines=[replace(block.lines[0], place=100 * made.number + at, size=size)])
+    assert [prose in draft.question for draft in read(*pages).drafts] == [True, True]
 
 
 def test_the_next_two_questions_share_their_passage() -> None:
@@ -775,6 +786,8 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
         ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, []),
+        ("[10 points-2 each] Name five.", "Name five.", 10, []),
         ("(6 marks) (a) Why?\n(7pts) (b) How?", None, 13, [6, 7]),
         ("(2,5 points) Find x.", "Find x.", 2.5, []),
         ("（难度系数3，满分50分）编程", "编程", 50, []),
