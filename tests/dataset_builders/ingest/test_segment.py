@@ -556,7 +556,10 @@ def test_heads_of_questions(lines: list[str], heads: str) -> None:
     ("above", "task"),
     [
         (["Part A", "Write what each program prints:"], "Write what each program prints:"),
-        (["Class: ______", "Describe in words the colours of these lights."], "Describe in words the colours of these lights."),
+        (
+            ["Class: ______", "Describe in words the colours of these lights."],
+            "Describe in words the colours of these lights.",
+        ),
     ],
 )
 def test_a_task_above_is_of_questions_that_ask_nothing(above: list[str], task: str) -> None:
