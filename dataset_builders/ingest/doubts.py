@@ -16,7 +16,7 @@ from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Doubt, DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import is_torn
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, is_label
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import asks, demanding
 from livek12.dataset_builders.ingest.questions.labels import are_several, stray_labels
@@ -45,6 +45,7 @@ _BLANKS: Final = both_scripts(r"\b(?:in|fill) (?:in )?(?:(each|every)|the) blank
 _ROOM: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|▲|…{2}|\.{6}")
 _CODE: Final = re.compile(r"```.*?```", re.DOTALL)
 _MATH: Final = re.compile(r"\$[^$]*\$")
+_WORD: Final = re.compile(r"[^\W\d_]{3}|[一-鿿가-힣]|```")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
     r"(?:\{\}[_^]\S{1,3}?-?){2}|_\^|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
@@ -90,8 +91,10 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     doubted = any(doubt.kind == "type" for doubt in draft.doubts)
     if draft.question_type in _FREE and not (doubted or asks(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
-    if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
-        yield _doubt("it has no words: its text may be elsewhere", confidence=0.1)
+    own = "\n".join(item.text or item.block.text for item in segment.items)[segment.end :].replace(PICTURE, "").strip()
+    worded = _MATH.fullmatch(own.rstrip(".,;")) or _WORD.search(re.sub(r"\\[a-z]+", "", own)) or segment.inline
+    if not (draft.options or worded or (draft.figures and not own)):
+        yield _doubt("it has no words: its text may be elsewhere, or of a picture", confidence=0.1)
     texts = [item.text for item in segment.passage] if shared and not segment.section.title else []
     if (
         texts

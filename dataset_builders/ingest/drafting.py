@@ -138,7 +138,7 @@ def _draft(
     stem, choices = figures_to_stem(*split(text, language, of_choice, usual))
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
-    named = section if segment.section.title else ""
+    named = section if segment.section.title else shared.text if "\n" not in shared.text else ""
     kind, raw, sure = kinds.type_of(stem, bool(choices), named, language, template)
     if segment.inline and not choices:
         kind = "fill_in_blank"

@@ -170,7 +170,7 @@ def type_of(
 
 def asks(text: str) -> bool:
     """Checks for a question mark, a room for an answer, or a verb of asking where a demand has one."""
-    return bool(_DEMANDS.search(_CODE.sub("", text)) or "__" in text)
+    return bool(_DEMANDS.search(_CODE.sub("", text).strip()) or "__" in text)
 
 
 def demanding(lines: Iterable[str]) -> list[str]:

@@ -278,7 +278,8 @@ def segment(stream: Stream) -> Body:
         items = [items[place] for place in order]
         chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = [*_masthead(items, chosen, part_of), *ruled]
-    body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
+    before = items[: chosen[0].place if chosen else 0]
+    body.front = [*{id(item): item for item in (*before, *masthead)}.values()]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
     _share_tasks(body)
@@ -680,10 +681,11 @@ _FEWEST, _MOST = 3, 20
 
 
 def _share_tasks(body: Body) -> None:
-    """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences."""
+    """Gives the task below a section's title, or else of the front, to questions that ask nothing: words, programs."""
+    front = [item for item in body.front if item.line and is_running(item.text) and not INSTRUCTS.search(item.text)]
     for _, group in groupby(body.segments, key=lambda question: id(question.section)):
         own = [*group]
-        below = own[0].section.items[1:]
+        below = own[0].section.items[1:] if own[0].section.items else [item for item in front if asks(item.text)]
         task = " ".join(item.text for item in below)
         if asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
             for question in own:

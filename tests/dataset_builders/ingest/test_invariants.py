@@ -57,6 +57,11 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     "pages were read": ((page(*STEMS), replace(page(number=2), lost="TypeError")), "page 2 was not", ""),
     "numbers follow": ((page(STEMS[0], STEMS[1], STEMS[3]),), "question 3 was not found", ""),
     "each is sound; words": ((page(STEMS[0], "2.", STEMS[2]),), "", "2: it has no words"),
+    "each is sound; letters": (
+        (page("Name the substances below.", "1. water and salt", "2. OH", "3. sugar"),),
+        "",
+        "2: it has no words",
+    ),
     "counts are met": ((page("Section A: 5 Questions", *STEMS),), "says that it has 5 questions", ""),
     "points are read": (
         (page("1. (2 points) Find a.", "2. (2 points) Find b.", "3. (2 points) Find c.", "4. Find d."),),

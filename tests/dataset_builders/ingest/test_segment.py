@@ -552,20 +552,19 @@ def test_heads_of_questions(lines: list[str], heads: str) -> None:
     assert "".join(question.label or str(question.number) for question in body.segments) == heads
 
 
-def test_a_task_below_the_title_is_of_questions_that_ask_nothing() -> None:
-    lines = [
-        "Part A",
-        "Write what each program prints:",
-        "1. (2 points) f(1)",
-        "2. (3 points) f(2)",
-        "Part B",
-        "3. Why?",
-    ]
-    assert [draft.question for draft in read(page(*lines)).drafts] == [
-        "Write what each program prints:\nf(1)",
-        "Write what each program prints:\nf(2)",
-        "Why?",
-    ]
+@pytest.mark.parametrize(
+    ("above", "task"),
+    [
+        (["Part A", "Write what each program prints:"], "Write what each program prints:"),
+        (
+            ["Class: ______", "Describe in words the colours of these lights."],
+            "Describe in words the colours of these lights.",
+        ),
+    ],
+)
+def test_a_task_above_is_of_questions_that_ask_nothing(above: list[str], task: str) -> None:
+    lines = [*above, "1. (2 points) f(1)", "2. (3 points) f(2)", "Part B", "3. Why?"]
+    assert [draft.question for draft in read(page(*lines)).drafts] == [f"{task}\nf(1)", f"{task}\nf(2)", "Why?"]
 
 
 def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
