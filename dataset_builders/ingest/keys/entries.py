@@ -642,6 +642,8 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     end = solution.start() if solution else len(text)
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
+    if answer[0].strip() in _HEADS_OF_TEXT and marks(key):  # of an example
+        return text, None, None
     if answer[0].strip() in _HEADS_OF_TEXT and "\n" in key:
         return text[: answer.start()].rstrip(), None, "\n".join(filter(None, (key, worked)))
     first, _, rest = key.partition("\n")

@@ -41,7 +41,9 @@ _REASONED = re.compile(
 )
 _LETTER_FIRST = re.compile(r"\s*([A-H])(?:[ \t]{3,}|[ \t]+(?=[一-鿿“]))(?=\S)(?![项点])")
 """A letter that stands apart from what follows."""
-_STATED = both_scripts(r"(?:정답은?|答案[为是]?)\s*[:：]?\s*(?P<label>[①-⑩]|[A-H])(?=[.．。(（])[.．。]?\s*(?P<reason>.+)", re.DOTALL)
+_STATED = both_scripts(
+    r"(?:정답은?|答案[为是]?)\s*[:：]?\s*(?P<label>[①-⑩]|[A-H])(?=[.．。(（])[.．。]?\s*(?P<reason>.+)", re.DOTALL
+)
 """A solution that begins with its answer."""
 _JUDGED = both_scripts(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
@@ -108,7 +110,7 @@ def match(
     shared = Counter(at for own in by_draft.values() for at in own)
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     foreign = words.are_of_others(texts)
-    labels = _first_letters(drafts, {id: entries[own[0]] for id, own in by_draft.items() if len(own) == 1})
+    labels = _first_letters(drafts, {id: entries[own[0]] for id, own in by_draft.items() if own})
     owners = {at for own in by_draft.values() for at in own}
     if _are_other_questions([entries[at] for at in owners], paper):
         return list(drafts), [f"{NO_ANSWER} from {source}: it has other questions than the paper"]
@@ -158,16 +160,18 @@ def match(
 
 def _first_letters(drafts: Sequence[Draft], entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Entries that begin with a letter, as most reasons of choices do, each with another: it is the answer."""
-    found = {}
+    lettered = {}
     worked = [draft for draft in drafts if draft.options and draft.id in entries and not _is_short(entries[draft.id])]
     for draft in worked:
         entry = entries[draft.id]
         match = _LETTER_FIRST.match("\n".join(filter(None, (entry.answer, entry.solution))))
         ends = {*_CHOSEN.findall(entry.solution or entry.answer)} - {match[1] if match else ""}
         if match and not ends and match[1] in {option.label for option in draft.options}:
-            found[draft.id] = replace(entry, answer=match[1], solution=match.string[match.end() :].strip(), unsure="")
-    usual = Counter(entry.answer for entry in found.values()).most_common(1)
-    return found if usual and 2 * len(found) > max(len(worked), 2 * usual[0][1]) else {}
+            lettered[draft.id] = replace(
+                entry, answer=match[1], solution=match.string[match.end() :].strip(), unsure=""
+            )
+    usual = Counter(entry.answer for entry in lettered.values()).most_common(1)
+    return lettered if usual and 2 * len(lettered) > max(len(worked), 2 * usual[0][1]) else {}
 
 
 def _is_short(entry: Entry) -> bool:
