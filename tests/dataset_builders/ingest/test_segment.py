@@ -1104,6 +1104,24 @@ def test_a_picture_beside_the_first_line_is_of_that_question() -> None:
     assert [len(draft.figures) for draft in paper.drafts] == [0, 1]
 
 
+def test_a_picture_beside_lines_stands_behind_a_sentence() -> None:
+    sheet = page("1. 已知甲在乙的", "左边。丙在其", "右边。求距离，", "再求高。")
+    first, second = (sheet.blocks[at].box for at in (0, 1))
+    box = Box(page=1, left=0.5, right=0.7, top=first.top - 0.002, bottom=second.bottom)
+    figure = Block(kind="figure", box=box, picture=b"\x89PNG")
+    (draft,) = read(replace(sheet, blocks=[figure, *sheet.blocks])).drafts
+    assert draft.question.replace("\n", "") == "已知甲在乙的左边。丙在其右边。求距离，再求高。<image>"
+
+
+@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("得分", "得分"), 0)])
+def test_a_table_that_comes_again_as_it_is_is_a_head(cells: tuple[str, str], kept: int) -> None:
+    pages = [page(cells[number - 1], f"{number}. 求和。", number=number) for number in (1, 2)]
+    for made in pages:
+        made.blocks[0] = replace(made.blocks[0], kind="table")
+    drafts = read(*pages).drafts
+    assert sum(text in f"{draft.question}" for text in dict.fromkeys(cells) for draft in drafts) == kept
+
+
 RANGES = "一、选择题：第1～7题只有一项符合，每小题4分；第8～10题有多项符合题目要求，每小题6分。"
 ONE_WORTH = "一、选择题：每小题6分。第14~18题只有一项符合题目要求，第19~21题有多项符合题目要求。"
 
