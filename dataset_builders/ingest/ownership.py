@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.ingest.questions.stream import ENDS, Item
 
 _FEWEST_TOLD: Final = 40
 """Letters below a title that are more than instructions."""
@@ -35,7 +35,6 @@ _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
-_ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _LONGEST = 100
 """Characters of a line that are shown."""
 _RUNNING_TEXT = re.compile(
@@ -171,7 +170,7 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
         if covered:
-            foreign = {places.get(id(other), place) for other in covered if not _ENDS.search(other.text)}
+            foreign = {places.get(id(other), place) for other in covered if not ENDS.search(other.text)}
             other = one_line(covered[0].text or "a picture", 40)
             text = f"its picture and something else stand in one place: {other!r}"
         elif foreign and not own:

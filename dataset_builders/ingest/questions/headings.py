@@ -139,9 +139,9 @@ def _figure_key(block: Block) -> str:
 
 
 def _table_key(block: Block) -> str:
-    """The cells of a table in the upper or lower part of its page, digits aside: a head of boxes comes again."""
+    """The cells of a table in the upper or lower part of its page: a head of boxes comes again as it is."""
     edge = block.box.bottom < _LARGE_HEAD or block.box.top > 1 - _LARGE_HEAD
-    return f"table:{re.sub(r'[0-9]+', '#', squeezed(block.text))}" if edge else ""
+    return f"table:{round(block.box.top * 50)}:{squeezed(block.text)}" if edge else ""
 
 
 def _foot(page: PageBlocks) -> dict[int, str]:
@@ -182,7 +182,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             blocks.append(replace(block, kind=_margin(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
             blocks += _parted(block, around, ends, titles, foot)
-        elif block.kind == "table" and _table_key(block) in around:
+        elif block.kind == "table" and (key := _table_key(block)) and _near(key) & around:
             blocks.append(replace(block, kind=_zone(block.box) or "header"))
         else:
             blocks.append(block)

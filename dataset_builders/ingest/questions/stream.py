@@ -29,7 +29,11 @@ MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
 _BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|①|[(（]?[Aa][)）.．、])")
 """Begins a question, a part or its options."""
+ENDS = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
+"""The end of a line that may end a sentence."""
 _MOST_CAPTIONS = 200
+_MOST_BESIDE, _MOST_BELOW = 200, 4
+"""Lines beside a picture, and below them to the end of a sentence, that are looked at."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
 _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
@@ -223,14 +227,18 @@ def _underlined(items: Sequence[Item]) -> None:
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
-    """Moves a picture beside a line, a little above it, behind the line: that may begin a question."""
+    """Moves a picture beside lines behind the last of them that ends a sentence, else the next, else the first line."""
     for place in range(len(items) - 2, -1, -1):
-        at = place
-        while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
-            if at > place and _BEGINS.match(items[at + 1].text):
-                break
-            items[at], items[at + 1] = items[at + 1], items[at]
-            at += 1
+        picture, lines = items[place], items[place + 1 : place + _MOST_BESIDE]
+        if picture.line is not None or not _stands_beside(picture, lines[0]):
+            continue
+        own = [bool(line.line) and line.column == picture.column for line in lines]
+        others = (at for at, line in enumerate(lines) if not own[at] or (at and _BEGINS.match(line.text)))
+        lines = lines[: next(others, len(lines))]
+        beside = [at for at, line in enumerate(lines, 1) if _stands_beside(picture, line)]
+        ends = [at for at, line in enumerate(lines[: beside[-1] + _MOST_BELOW], 1) if ENDS.search(line.text)]
+        level = [at for at in ends if at <= beside[-1]]
+        items.insert(place + (level[-1] if level else ends[0] if ends else 1), items.pop(place))
 
 
 def _pictures_behind_names(items: list[Item]) -> None:
