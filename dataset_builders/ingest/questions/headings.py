@@ -145,7 +145,7 @@ def _table_key(block: Block) -> str:
 
 
 def _foot(page: PageBlocks) -> dict[int, str]:
-    """Heights of the lines below all text and apart from it, by line: those of a running foot, whatever it reads."""
+    """Heights of the lines below all text, apart from it and level with the page's number: those of a running foot."""
     lines = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
     others = (block.box for block in page.blocks if not block.lines)
     boxes = sorted([*(line.box for line in lines), *others], key=lambda box: box.top)
@@ -158,7 +158,9 @@ def _foot(page: PageBlocks) -> dict[int, str]:
     if any(is_running(line.text) or is_section(line.text) for line in low):
         return {}
     low = [line for line in low if re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
-    return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in low}
+    numbered = [line.box.top for line in low if any(map(_NUMBER.match, _APART.split(line.text.strip())))]
+    beside = [line for line in low if any(abs(line.box.top - top) < _LEVEL for top in numbered)]
+    return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in beside}
 
 
 def _margin(box: Box) -> Kind | None:

@@ -606,8 +606,8 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
 
 
-def test_a_foot_is_told_by_its_place_alone() -> None:
-    feet = ["Go on.", "Still more", "The end of it"]
+def test_a_foot_is_told_by_its_place_and_the_page_number_beside_it() -> None:
+    feet = ["Go on.    1", "Still more    2", "The end of it    3"]
     pages = [
         both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
         for n, foot in enumerate(feet, 1)
@@ -615,6 +615,8 @@ def test_a_foot_is_told_by_its_place_alone() -> None:
     assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
     asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
     assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+    ends = [both(page(f"{n}. Find {n} and", number=n), page(end, number=n, top=0.94)) for n, end in enumerate("xyz", 1)]
+    assert [draft.question[-1] for draft in read(*marked(ends)).drafts] == [*"xyz"]
 
 
 def test_a_paper_printed_again_is_its_key() -> None:
@@ -822,7 +824,8 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
         ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),
-        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, []),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, [6, 8]),
+        ("（满分12分，第1问5分，第2问6分）求 x。", None, None, []),
         ("[10 points-2 each] Name five.", "Name five.", 10, []),
         ("(6 marks) (a) Why?\n(7pts) (b) How?", None, 13, [6, 7]),
         ("(2,5 points) Find x.", "Find x.", 2.5, []),
