@@ -6,7 +6,7 @@ import pytest
 
 from livek12.dataset_builders.ingest.questions.headings import follows, marked
 from livek12.dataset_builders.ingest.questions.points import split_points
-from tests.dataset_builders.ingest.papers import by_number, page, read
+from tests.dataset_builders.ingest.papers import both, by_number, page, read
 
 TOTAL = "(Total for Question 5 is {} marks)"
 MARKED = "A prism.\n(a) Find.    [3]\n(b) Show.    [4]"
