@@ -120,7 +120,7 @@ _SOLUTION_HEAD: Final = both_scripts(
 )
 """A label of a solution that begins a line, with whatever sign behind it."""
 _WORTHY: Final = both_scripts(
-    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
+    r"(?<![\d.])\d{1,3}(?:\.\d)?\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
 _CLAUSE: Final = re.compile(r"[\n。；;,，()（）\[\]]|\.\s")
 _EACH: Final = both_scripts(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
@@ -173,7 +173,8 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points printed at a question, for each one, or at most others, are read."""
     by_section = reading.body.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
-    outside = (clause for line in reading.outside for clause in _CLAUSE.split(line) if _EACH.search(clause))
+    empty = [section.own for section in reading.body.sections if id(section) not in by_section]  # its parts have them
+    outside = (clause for text in (*reading.outside, *empty) for clause in _CLAUSE.split(text) if _EACH.search(clause))
     stated = next(filter(None, map(_WORTHY.search, outside)), None)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n")

@@ -230,6 +230,13 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
         for at, entry in enumerate(entries)
         for index in named.get(str(entry.number), ())[:MOST_ALIKE]
     ]
+    parts = {squeezed(f"{draft.elective} {draft.section}") for draft in drafts}
+    titled = {
+        at
+        for at, entry in enumerate(entries)
+        if entry.elective and any(squeezed(entry.elective) in part for part in parts)
+    }
+    pairs = [(at, own) for at, own in pairs if own.item not in titled or _is_titled(drafts[at], entries[own.item])]
     fits = {(index, place.item): _fit(drafts[index], entries[place.item]) for index, place in pairs}
     chosen = {index: place.item for index, place in (pairs[at] for at in chain(pairs, [*fits.values()])[0])}
     free = {*range(len(entries))} - {*chosen.values()}
@@ -247,13 +254,16 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
 
 def _fit(draft: Draft, entry: Entry) -> float:
     """The weight of an entry for a question of its number: the form of its type, and its section's title."""
-    titled = bool(entry.elective) and squeezed(entry.elective) in squeezed(f"{draft.elective} {draft.section}")
     return (
         0.5
         + 0.5 * (str(entry.number) == draft.number)
         + 0.5 * (bool(_labels(entry.answer)) == bool(draft.options))
-        + titled
+        + _is_titled(draft, entry)
     )
+
+
+def _is_titled(draft: Draft, entry: Entry) -> bool:
+    return bool(entry.elective) and squeezed(entry.elective) in squeezed(f"{draft.elective} {draft.section}")
 
 
 _QUESTION = 300

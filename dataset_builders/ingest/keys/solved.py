@@ -111,7 +111,15 @@ def aligned_entries(
     listed = _with_labels(listed, drafts, read, {})
     better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
     better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
-    return listed if better else _joined(read)
+    return listed if better and not _says_more(read, drafts) else _joined(read)
+
+
+def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
+    """Checks for numbers of lost questions or several forms: behind the paper's last, or most of them more often."""
+    many, numbers = Counter(entry.number for entry in entries), Counter(map(_number, drafts))
+    last = max(numbers, default=0)
+    goes_on = last + 1 in many and all(last - step in many for step in range(min(last, 3)))
+    return goes_on or 2 * sum(many[number] > own for number, own in numbers.items()) > len(numbers)
 
 
 def _is_head(text: str) -> bool:
@@ -277,8 +285,10 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     words, others = ([plain(match[0]) for match in matches] for matches in (ours, theirs))
     if not (1 if worded else _FEWEST_TOKENS) <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
-    compared = SequenceMatcher(None, words, others, autojunk=False)
     needed = [word for word in tokens(stem or question) if word != BLANK]
+    if (Counter(needed) & Counter(others)).total() < COPIED * len(needed):
+        return None
+    compared = SequenceMatcher(None, words, others, autojunk=False)
     copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
     if sum(block.size for block in copied if block.size >= min(_RUN, len(needed))) < COPIED * len(needed):
         return None

@@ -99,7 +99,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
 
     def goes_on(accent: list[Atom], sign: Atom) -> bool:
         first, before, over = accent[0], _letters_at(accent[-1], finder), _letters_at(sign, finder)
-        joins = first.left < sign.left < max(piece.right for piece in accent) and first.top == sign.top
+        joins = first.left < sign.left < max(first.right, accent[-1].right) and first.top == sign.top
         apart = bool(before and over) and not any(atom in before for atom in over)  # two accents with a letter each
         return first.text == sign.text and joins and not apart
 

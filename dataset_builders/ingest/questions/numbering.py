@@ -96,6 +96,7 @@ class Anchor:
         run: from 0, one more each time the numbers go back.
         stray: its number does not go on from the last.
         label: of several levels, 2-1.
+        part: the type that it counts, 서답형.
     """
 
     place: int
@@ -104,6 +105,7 @@ class Anchor:
     run: int = 0
     stray: bool = False
     label: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,21 @@ def anchors(
         run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
     run = (_unnumbered(items, run, sections) if weak else []) or run
-    return _with_runs(sorted([*run, *_of_own_form(items, run, sections)], key=lambda head: head.place))
+    more = [*_of_own_form(items, run, sections), *_of_types(items, run, others)]
+    return _with_runs(sorted([*run, *more], key=lambda head: head.place))
+
+
+def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> Iterator[_Candidate]:
+    """Heads that name a type, 서답형 1, counted from 1 on behind one of the run, each of which asks."""
+    places = [head.place for head in run]
+    for each in others:
+        own = each.candidates if section_type(each.kind[1]) else []
+        if not (run and own and [head.number for head in own] == [*range(1, len(own) + 1)]):
+            continue
+        at = bisect(places, own[0].place)
+        pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), [*places, len(items)][at]])]
+        if at and len(own) > 1 and at == bisect(places, own[-1].place) and all(map(asks_something, pieces)):
+            yield from (replace(head, part=each.kind[1]) for head in own)
 
 
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:

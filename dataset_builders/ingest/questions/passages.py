@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import first_label, label_lists
-from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, asks_something
 from livek12.dataset_builders.ingest.questions.options import CHOOSES
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -62,7 +62,13 @@ _BARE = 20
 """Letters of a line of points alone."""
 _INNER = 0.08
 """Of the page's width: a line that begins so far right of all others is centred or at the edge."""
+_OF_PART = re.compile(
+    r"\s*(?:(?:q|question|problem|exercise)\s*(\d{1,3})\s?[(.]?[a-z]\b|(\d{1,3})\s?\([a-h]\))", re.IGNORECASE
+)
+"""The head of a part that repeats its question's number."""
 _LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
+_OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|version)\b", re.IGNORECASE)
+"""Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _BRIEF = 2
@@ -100,9 +106,10 @@ def find_passages(
     guesses: dict[int, int] = {}
     usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
     for begin, end in pairwise([-1, *bounds]):
+        parted = _parted(items, begin, end, heads)
         if end in heads:
             own = begin if begin in heads else begin + 1
-            named |= _named(items, own, range(begin + 1, end), heads[end], columns)
+            named |= _named(items, own, range(parted + 1, end), heads[end], columns)
             passages |= named
         if begin not in heads or end in titles or any(begin < place < end for place in passages):
             continue
@@ -110,6 +117,7 @@ def find_passages(
         announced = next((at for at in range(begin + 1, end) if _NEXT_FEW.search(items[at].text)), begin)
         rest = announced - begin or _own_end(items[begin:end], following, usual, columns)
         lead = begin + rest
+        rest = rest if lead > parted else 0
         if rest and _is_brief(items[lead:end]):
             titled = _is_set_apart(items[lead], items[begin:lead])
             shown = one_line(items[lead].text, 40)
@@ -137,6 +145,13 @@ def find_passages(
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
     } | _titles(items, heads, titles)
+
+
+def _parted(items: Sequence[Item], begin: int, end: int, heads: Mapping[int, Anchor]) -> int:
+    """Place of the last head of a part with its question's number, "Question 10C" or "10(c)", up to `end`."""
+    number = heads[begin].number if begin in heads else 0
+    named = ((at, _OF_PART.match(items[at].text)) for at in range(begin + 1, end))
+    return max((at for at, part in named if part and int(part[1] or part[2]) == number), default=begin)
 
 
 def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
@@ -330,6 +345,8 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
             continue
         if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
             continue
+        if place - 1 in chosen and not asks_something(items[place - 1 : place]):
+            continue  # its own title, or its text
         page = items[place].box.page
         below = [lines[at].bold for at in lines if at > place and items[at].box.page == page]
         if line.size > _LARGER * usual:
@@ -340,8 +357,9 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
             titles[first].add(page)
     later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
     front = [at for at in titles if at < heads[0] and items[at].box.page > items[0].box.page and 0 in titles[at]]
-    texts = [item.text for item in items[front[0] : heads[0]]] if front else []
-    if any("•" in text for text in texts) or 2 * sum(bool(INSTRUCTS.search(text)) for text in texts) > len(texts):
+    texts = [item.text for item in items[front[0] + 1 : heads[0]]] if front else []
+    prose = sum(width(text) for text in texts if is_running(text))
+    if prose < _LEAST or "•" in "".join(texts) or 4 * sum(map(bool, map(_OF_EXAM.search, texts))) > len(texts):
         front = []  # rules behind the cover
     titles = {
         at: pages for at, pages in titles.items() if at > heads[0] or at in front or round(lines[at].size, 3) in later
@@ -352,7 +370,8 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
         own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
         first = next((at for at in heads if at > place), place)
         leads = any(item.line is None or is_running(item.text) for item in items[place + 1 : first])
-        passages[place] = SharedText((own[0], own[-1]) if own and leads else None)
+        guess = f"text behind the cover stands in each question: {lines[place].text!r}" if place in front else ""
+        passages[place] = SharedText((own[0], own[-1]) if own and leads else None, guess)
     return passages
 
 

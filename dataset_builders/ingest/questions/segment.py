@@ -399,6 +399,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
     firsts = {head: at for at, head in reversed([*enumerate(heads)])}
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
+    begins = [at for at in begins if chosen[at].part == chosen[at - 1].part]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
     numbers = [each.number for each in chosen]
@@ -507,7 +508,7 @@ class _Sorter:
         if own:
             self.above, self.guess = [], ""
         shared = [line for _, lines in own for line in lines] or self.above
-        part = self.part_of.get(item.box.page, "")
+        part = " ".join(filter(None, (self.part_of.get(item.box.page), anchor.part)))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
         guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)

@@ -531,6 +531,9 @@ def test_tables_whose_rules_were_missed_are_doubted(cells: str, doubted: bool) -
 def test_points_that_were_not_read_are_doubted() -> None:
     drafts = read(page("1. Why is it so? worth 5 points", "2. How?", "3. Where?")).drafts
     assert ["may be some" in " ".join(doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False, False]
+    above = "第一节（共3小题；每小题2.5分）", "第二节（共2小题）"
+    drafts = read(page(*above, "1. Why is it so?", "2. How?")).drafts
+    assert ["'2.5分' may be some" in " ".join(doubt.text for doubt in draft.doubts) for draft in drafts] == [True] * 2
 
 
 ASKS = ["1. Why is it so?", "2. How?", "3. Where?"]
@@ -703,7 +706,16 @@ def test_code_that_does_not_close_what_it_opens_is_doubted(code: str, doubted: b
 
 
 @pytest.mark.parametrize(
-    "formula", [r"$\{\ge M\cap|M$", r"$(x)\sin_x^1$", r"$\lim_{x\to}f(x)$", r"$O--\to C$", r'$T_{!"\#}$', "${}^1$"]
+    "formula",
+    [
+        r"$\{\ge M\cap|M$",
+        r"$(x)\sin_x^1$",
+        r"$\lim_{x\to}f(x)$",
+        r"$O--\to C$",
+        r'$T_{!"\#}$',
+        "${}^1$",
+        r"$\cos.\frac{k}{8}/+4$",
+    ],
 )
 def test_formulas_that_lost_a_piece_are_doubted(formula: str) -> None:
     draft = read(page(f"1. Find {formula}.", "2. Find $x$.")).drafts[0]

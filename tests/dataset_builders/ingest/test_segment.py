@@ -264,14 +264,46 @@ def test_rules_on_a_cover_without_a_title_are_no_questions() -> None:
     assert [draft.question for draft in drafts] == [f"Find {n}." for n in range(1, 6)]
 
 
-def test_a_text_behind_the_cover_is_of_all_questions() -> None:
-    prose = "You plan an installation that turns a sketch and a voice into a short film for visitors."
-    pages = [page("Midterm", "Fall"), page("A Scenario of Art", prose, number=2), page("1. Why?", "2. How?", number=3)]
+_SCENARIO = "You plan an installation that turns a sketch and a voice into a short film for visitors of a large museum."
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [(_SCENARIO, True), ("Please do not open it.", False), (f"{_SCENARIO} If you get stuck, move on.", False)],
+)
+def test_a_text_behind_the_cover_is_of_all_questions(text: str, shared: bool) -> None:
+    pages = [page("Midterm", "Fall"), page("A Scenario of Art", text, number=2), page("1. Why?", "2. How?", number=3)]
     for made in pages:
         for at, block in enumerate(made.blocks):
             size = 0.03 if "Scenario" in block.text else HEIGHT
             made.blocks[at] = replace(block, lines=[replace(block.lines[0], place=100 * made.number + at, size=size)])
-    assert [prose in draft.question for draft in read(*pages).drafts] == [True, True]
+    drafts = read(*pages).drafts
+    assert [text in draft.question for draft in drafts] == [shared] * 2
+    assert [any("behind the cover" in doubt.text for doubt in draft.doubts) for draft in drafts] == [shared] * 2
+
+
+def test_heads_that_name_a_type_are_questions_of_their_own() -> None:
+    choice = [f"{n}. 다음 중 {n}의 값은? ① 1 ② 2 ③ 3" for n in range(1, 9)]
+    own = [f"서답형 {n}. 값 {n}을 구하시오." for n in range(1, 5)]
+    drafts = read(page(*choice, *own), page(*["[정답] ②"] * 12, number=2)).drafts
+    heads = [(draft.elective, draft.number) for draft in drafts]
+    assert heads == [*(("", f"{n}") for n in range(1, 9)), *(("서답형", f"{n}") for n in range(1, 5))]
+
+
+def test_a_large_line_right_behind_a_head_that_asks_nothing_is_its_own() -> None:
+    made = page(
+        "1. Why?", "2. Rain", "The river and the town", "Where do they meet in the hills?", "3. How?", "4. Who?"
+    )
+    for at, block in enumerate(made.blocks):
+        made.blocks[at] = replace(block, lines=[replace(block.lines[0], place=at, size=0.03 if at == 2 else HEIGHT)])
+    assert ["The river" in draft.question for draft in read(made).drafts] == [False, True, False, False]
+
+
+def test_parts_with_the_number_of_their_question_are_its_own() -> None:
+    text = ["The river rises in the hills above the town and runs down to the sea."] * 2
+    pages = page("1. Rain", "QUESTION 1A. Why does it rain?"), page(*text, "QUESTION 1B. How?", "2. Who?", number=2)
+    drafts = read(*pages).drafts
+    assert [text[0] in draft.question for draft in drafts] == [True, False]
 
 
 def test_the_next_two_questions_share_their_passage() -> None:
@@ -786,6 +818,7 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ),
         ("Solve $x = 0. (4$ points)", "Solve $x = 0.$", 4, []),
         ("Find x.    [2.5]", "Find x.", 2.5, []),
+        ("Find x. [4.0]", "Find x.", 4, []),
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
         ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),

@@ -67,6 +67,40 @@ def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> No
         assert [draft.answer for draft in read(asked, key=key).drafts] == [[answer] for answer in answers]
 
 
+_DEVICES = ("page", "bus", "disk", "clock", "stack", "cache")
+_EXPLAIN = [f"{n}. Explain how the device number {7 * n} handles a {name} fault." for n, name in enumerate(_DEVICES, 1)]
+
+
+def listed(*lines: str, paper: tuple[str, ...] = tuple(_EXPLAIN)) -> IngestedPaper:
+    pages = [page(*lines[at : at + 45], number=1 + at // 45) for at in range(0, len(lines), 45)]
+    entries = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
+    return read(page(*paper), key=AnswerKey(entries=entries, name="k", pages={"k": pages}))
+
+
+def test_a_list_that_goes_on_behind_the_paper_tells_of_lost_questions() -> None:
+    paper = listed(*(f"{n}. It is the unit of {n}." for n in range(1, 13)))
+    assert [draft.solution or draft.answer for draft in paper.drafts] == [
+        [f"It is the unit of {n}"] for n in range(1, 7)
+    ]
+    assert sum("was not found" in line for line in paper.errors) == 6
+
+
+def test_a_key_of_two_forms_is_not_taken() -> None:
+    paper = listed(*(f"{n}. It is the value {form}{n}." for form in range(10) for n in range(1, 7)))
+    assert not any(draft.solution or draft.answer for draft in paper.drafts)
+    assert any("several keys" in line for line in paper.unmatched)
+
+
+def test_a_key_with_its_sections_in_another_order() -> None:
+    sections = [
+        [f"Section {name}", *(f"{n}. Explain the idea of {of} {n} here." for n in (1, 2, 3))]
+        for name, of in (("A", "fish"), ("B", "tree"))
+    ]
+    keys = [[f"Section {name}", *(f"{n}. {of} {n}" for n in (1, 2, 3))] for name, of in (("B", "Big"), ("A", "Air"))]
+    paper = listed(*keys[0], *keys[1], paper=(*sections[0], *sections[1]))
+    assert [draft.answer for draft in paper.drafts] == [[f"{of} {n}"] for of in ("Air", "Big") for n in (1, 2, 3)]
+
+
 def test_a_copy_without_answers_is_said_once() -> None:
     key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*PAPER)]})
     paper = read(page(*PAPER), key=key)
