@@ -57,6 +57,10 @@ _WOVEN: Final = re.compile(
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
+_PARTS: Final = re.compile(
+    r"(?m)^[ \t]*[(（]?(?:[a-h]|[ivx]{1,4})[)）.][ \t]*[(（\[]\d{1,2} (?:pts?|points?|marks?)[)）\]].*"
+)
+"""A part with its points, as a question has it."""
 _GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SHORT: Final = frozenset({*CHOICE_TYPES, "fill_in_blank", "true_false"})
 """Types that have a short answer."""
@@ -91,7 +95,8 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     doubted = any(doubt.kind == "type" for doubt in draft.doubts)
     if draft.question_type in _FREE and not (doubted or asks(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
-    own = "\n".join(item.text or item.block.text for item in segment.items)[segment.end :].replace(PICTURE, "").strip()
+    lines = (item.block.text if item.block.kind == "table" else item.text for item in segment.items)
+    own = "\n".join(lines)[segment.end :].replace(PICTURE, "").strip()
     worded = _MATH.fullmatch(own.rstrip(".,;")) or _WORD.search(re.sub(r"\\[a-z]+", "", own)) or segment.inline
     if not (draft.options or worded or (draft.figures and not own)):
         yield _doubt("it has no words: its text may be elsewhere, or of a picture", confidence=0.1)
@@ -189,6 +194,8 @@ def _of_key(draft: Draft) -> Iterator[Doubt]:
     if match := _WITHIN.match(key):
         where = one_line(match[0].strip(), 40)
         yield _doubt(f"its key begins with {where}: what stands before may be its own", "answer", 0.2)
+    if draft.answer_from in ("", "the paper") and any(map(asks, _PARTS.findall(draft.solution or ""))):
+        yield _doubt("parts of the question stand in its key", "answer", 0.2)
     if draft.solution and not draft.answer and draft.question_type in _SHORT:
         yield _doubt("it has a solution, and no answer was found in it", "answer")
     if _is_woven("\n".join((*draft.answer, draft.solution or ""))) or is_torn(draft.solution or ""):

@@ -396,8 +396,8 @@ _LABELS = both_scripts(
 _SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = both_scripts(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
-    r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
-    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
+    r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>(?:[Il](?=\d))?\d{1,3})\s*"
+    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|[,，]?\s*(?={_SHORT})))\s*"
 )
 _SPAN = both_scripts(
     r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
@@ -420,11 +420,13 @@ _VALUE_ALONE = both_scripts(
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
+_LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
 _FEWEST = 3
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
+_MATERIAL = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
+"""The number of what is heard or read, which is no question's."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
@@ -499,7 +501,7 @@ def _merged(short: Sequence[Entry], long: Sequence[Entry], by_page: bool) -> lis
     if by_page and len(numbers) < len(short):  # of several papers
         return [*short]
     solved = {entry.number: entry for entry in long}
-    if not numbers or (len(solved) >= len(numbers) and numbers - {*solved}):
+    if not numbers or (len(solved) >= len(numbers) and numbers - {*solved} and numbers & {*solved}):
         return [*long]
     later = [replace(entry, label=short[-1].label) for entry in long if entry.number not in numbers]
     behind = {*takewhile(solved.__contains__, count(max(numbers) + 1))}
@@ -582,6 +584,8 @@ _LABELS_AND_VALUE = re.compile(r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*)\
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""
+_HEADS_OF_TEXT = ("Answer", "Answer.", "Answers.")
+"""Heads of answers that are solutions if they have several lines."""
 _RULE = re.compile(r"\n\s*[-=]{8,}")
 _ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
@@ -638,6 +642,10 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     end = solution.start() if solution else len(text)
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
+    if answer[0].strip() in _HEADS_OF_TEXT and marks(key):  # of an example
+        return text, None, None
+    if answer[0].strip() in _HEADS_OF_TEXT and "\n" in key:
+        return text[: answer.start()].rstrip(), None, "\n".join(filter(None, (key, worked)))
     first, _, rest = key.partition("\n")
     explained = _is_value(first) and not _BULLET.match(rest)
     if len(rest) > LONGEST_ANSWER and explained:
@@ -679,7 +687,7 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
         last = own[-1][0] if own else last
         counted = numeral(text)
         row = text[counted[1] :] if counted else text
-        letters = re.findall("[A-J]", row) if _LETTER_ROW.fullmatch(row) else []
+        letters = re.findall("[A-JT√×✓✗]", row) if _LETTER_ROW.fullmatch(row) else []
         if place in grids:
             answers += grids[place]
         elif spans := list(_SPAN.finditer(text)):
@@ -731,8 +739,12 @@ def _style(head: re.Match[str]) -> str:
     return head[0][0].translate(str.maketrans("（", "(")) if head["boxed"] else ""
 
 
+_ONE = str.maketrans("Il", "11")
+"""Letters for which OCR takes the digit at the beginning of a number."""
+
+
 def _value(head: re.Match[str]) -> int:
-    return int(head["boxed"] or head["bare"])
+    return int((head["boxed"] or head["bare"]).translate(_ONE))
 
 
 def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
@@ -748,6 +760,8 @@ def of_list(items: Sequence[Item], chosen: Sequence[Anchor], where: str) -> list
     entries = []
     for own, later in zip(parts, [*parts[1:], None], strict=False):
         anchor, end = own[0], later[0].place if later else len(items)
+        if _MATERIAL.match(items[anchor.place].text):
+            continue
         dash = _DASH.match(items[anchor.place].text[anchor.end :])
         first = _DASH.sub(r"\g<title>", items[anchor.place].text[anchor.end :])
         worth = marks(first) if says_worth(first) else []

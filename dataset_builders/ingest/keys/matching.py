@@ -39,6 +39,12 @@ _REASONED = re.compile(
     rf"|{LABEL_FIRST.pattern})(?:[.．。:：]\s*|(?=\s*[(（,，\s]))(?P<reason>.+)",
     re.DOTALL,
 )
+_LETTER_FIRST = re.compile(r"\s*([A-H])(?:[ \t]{3,}|[ \t]+(?=[一-鿿“]))(?=\S)(?![项点])")
+"""A letter that stands apart from what follows."""
+_STATED = both_scripts(
+    r"(?:정답은?|答案[为是]?)\s*[:：]?\s*(?P<label>[①-⑩]|[A-H])(?=[.．。(（])[.．。]?\s*(?P<reason>.+)", re.DOTALL
+)
+"""A solution that begins with its answer."""
 _JUDGED = both_scripts(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
 _CHOSEN = both_scripts(
@@ -104,6 +110,7 @@ def match(
     shared = Counter(at for own in by_draft.values() for at in own)
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     foreign = words.are_of_others(texts)
+    labels = _first_letters(drafts, {id: entries[own[0]] for id, own in by_draft.items() if own})
     owners = {at for own in by_draft.values() for at in own}
     if _are_other_questions([entries[at] for at in owners], paper):
         return list(drafts), [f"{NO_ANSWER} from {source}: it has other questions than the paper"]
@@ -130,7 +137,7 @@ def match(
         else:
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
-            entry = entries[candidates[0]]
+            entry = labels.get(draft.id, entries[candidates[0]])
             if not entry.copied:
                 likely = words.likeliest(texts, draft.id)
                 doubts = (
@@ -151,6 +158,26 @@ def match(
     return matched, lines
 
 
+def _first_letters(drafts: Sequence[Draft], entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Entries that begin with a letter, as most reasons of choices do, each with another: it is the answer."""
+    lettered = {}
+    worked = [draft for draft in drafts if draft.options and draft.id in entries and not _is_short(entries[draft.id])]
+    for draft in worked:
+        entry = entries[draft.id]
+        match = _LETTER_FIRST.match("\n".join(filter(None, (entry.answer, entry.solution))))
+        ends = {*_CHOSEN.findall(entry.solution or entry.answer)} - {match[1] if match else ""}
+        if match and not ends and match[1] in {option.label for option in draft.options}:
+            lettered[draft.id] = replace(
+                entry, answer=match[1], solution=match.string[match.end() :].strip(), unsure=""
+            )
+    usual = Counter(entry.answer for entry in lettered.values()).most_common(1)
+    return lettered if usual and 2 * len(lettered) > max(len(worked), 2 * usual[0][1]) else {}
+
+
+def _is_short(entry: Entry) -> bool:
+    return bool(_labels(explained(entry).answer))
+
+
 def _are_other_questions(entries: Sequence[Entry], paper: PaperWords) -> bool:
     """Checks for entries of which most begin with a question that is not the paper's."""
     begins = [f"{entry.answer}\n{entry.solution or ''}"[:_QUESTION] for entry in entries if not entry.copied]
@@ -160,6 +187,7 @@ def _are_other_questions(entries: Sequence[Entry], paper: PaperWords) -> bool:
 
 def _ended(entry: Entry, draft: Draft, paper: PaperWords) -> Entry:
     """An entry whose solution is neither the question nor what the paper prints behind it."""
+    entry = explained(entry) if draft.options else entry
     solution = (entry.solution or "").split("\n")
     solution = solution if entry.answer else without_question(solution, draft.markdown)
     return replace(entry, solution="\n".join(solution[: paper.end(solution, draft.markdown)]).strip() or None)
@@ -370,9 +398,11 @@ def explained(entry: Entry) -> Entry:
     text = (entry.solution or "").strip()
     if not entry.answer and (_labels(text) or read_truth(text, signs=True) is not None):
         return replace(entry, answer=text, solution=None)
+    stated = None if entry.answer else _STATED.fullmatch(text)
     ringed = bool(not entry.answer and _RINGED.match(text))
-    match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
-    reason = "\n".join(filter(None, (match["reason"].strip(), "" if ringed else entry.solution))) if match else ""
+    match = stated or _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
+    rest = "" if ringed or stated else entry.solution
+    reason = "\n".join(filter(None, (match["reason"].strip(), rest))) if match else ""
     return replace(entry, answer=match["label"], solution=reason or None) if match else entry
 
 
@@ -395,8 +425,9 @@ def _misread(draft: Draft, entry: Entry) -> str:
 
 
 def with_doubt(draft: Draft, kind: str, text: str, confidence: float, readings: tuple[str, str] | None = None) -> Draft:
-    """The draft with one more doubt."""
-    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": readings})
+    """The draft with one more doubt; half a character (a lone surrogate) of a model's reply becomes a question mark."""
+    text, *both = (each.encode(errors="replace").decode() for each in (text, *(readings or ())))
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": both or None})
     return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import dropwhile
+from itertools import dropwhile, groupby, pairwise
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
@@ -25,6 +25,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 _FEWEST: Final = 3
 """Questions that make a habit."""
 _WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3}|[一-鿿가-힣]")
+_PART: Final = re.compile(r"\s*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.]\s")
 _FILLED: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
 
 _TICK: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
@@ -41,9 +42,10 @@ def take_set_apart(segments: Sequence[Segment]) -> None:
         usual = max(texts.values(), default=0)
         if len(answered) >= max(_FEWEST, len(segments) / 2) and 2 * usual < len(answered):
             for segment, end in answered:
-                own = set(map(id, end))
+                printed = [*(_of_parts(segment, look) if look else []), *end]
+                own = set(map(id, printed))
                 segment.items = [item for item in segment.items if id(item) not in own]
-                segment.printed = end
+                segment.printed = printed
 
 
 def _end(segment: Segment, look: str) -> list[Item]:
@@ -60,12 +62,27 @@ def _end(segment: Segment, look: str) -> list[Item]:
     for item in reversed(lines):
         if begins_option(item.text) or "://" in item.text:
             break
-        if item.line and item.line.look == look and not item.line.pitch:
+        if _is_set_so(item, look):
             end.insert(0, item)
         elif _WORD.search(item.text):
             break
     alike = not first.line or first.line.look == look
     return [] if alike or all(says_worth(item.text) for item in end) else end
+
+
+def _of_parts(segment: Segment, look: str) -> list[Item]:
+    """The lines that are set so before the next part."""
+    runs = [(is_so, [*own]) for is_so, own in groupby(segment.items, key=lambda item: _is_set_so(item, look))]
+    return [
+        item
+        for (is_so, own), (_, below) in pairwise(runs)
+        if is_so and own[0] is not segment.items[0] and _PART.match(below[0].text)
+        for item in own
+    ]
+
+
+def _is_set_so(item: Item, look: str) -> bool:
+    return bool(item.line and item.line.look == look and not item.line.pitch)
 
 
 def take_filled(drafts: Sequence[Draft]) -> list[Draft]:

@@ -37,7 +37,7 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
@@ -111,7 +111,9 @@ def aligned_entries(
     listed = _with_labels(listed, drafts, read, {})
     better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
     better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
-    return listed if better and not _says_more(read, drafts) else _joined(read)
+    if better and not _says_more(read, drafts):
+        return listed
+    return _joined(_with_parts(read, listed, drafts, places))
 
 
 def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
@@ -126,6 +128,17 @@ def _is_head(text: str) -> bool:
     """Checks for the title of a section, or its numeral alone."""
     counted = numeral(text)
     return is_section(text) or bool(counted and not text[counted[1] :].strip())
+
+
+def _with_parts(
+    read: Sequence[Entry], listed: Sequence[Entry], drafts: Sequence[Draft], places: Mapping[int, KeyPlace]
+) -> list[Entry]:
+    """Entries in which the sections whose numeral is that of a question, in none, are its `listed` entry."""
+    numerals = {drafts[index].id for index, place in places.items() if place.style == "numeral"}
+    alone = {draft.id for draft in drafts if not (draft.section or draft.elective)} & numerals
+    whole = {entry.number: replace(entry, of="", copied=False, unsure="") for entry in listed if entry.of in alone}
+    owners = [whole.get(counted[0]) if (counted := numeral(entry.elective)) else None for entry in read]
+    return [*dict.fromkeys(owner or entry for owner, entry in zip(owners, read, strict=True))]
 
 
 def _joined(entries: Sequence[Entry]) -> list[Entry]:
@@ -227,9 +240,18 @@ def _of_copies(
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
     listed = entries_of_items(others, name)  # before the copies, or behind the last
     if few and _worth(listed, drafts) > _worth(entries, drafts):
-        return listed
+        numbers = {entry.number for entry in listed}
+        kept = (copies[index] for index in answered if copies[index].number not in numbers)
+        return [*kept, *(_owned(entry, drafts) for entry in listed)]
     looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
     return _with_labels(entries, drafts, listed, looks)
+
+
+def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
+    """An entry with the only question of its number, of which a label is one with options."""
+    same = [draft for draft in drafts if draft.number == str(entry.number)]
+    own = [draft for draft in same if draft.options and is_label(entry.answer)] or same
+    return replace(entry, of=own[0].id, elective=own[0].elective) if len(own) == 1 else entry
 
 
 def _with_labels(
@@ -276,7 +298,8 @@ def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
-    return "", "\n".join(without_question(copy.split("\n"), draft.markdown)), _REWORDED
+    lines = without_question(copy.replace(IMAGE_MARK, UNREAD).split("\n"), draft.markdown)
+    return "", "\n".join(lines), _REWORDED
 
 
 def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -> tuple[str, str] | None:

@@ -350,7 +350,8 @@ _NOTICE = both_scripts(
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답"
-    r"|(?:\W{1,3}\s?)?(?:[A-Z][a-z]+ ){0,2}Answer(?:\s+Key)?)\s*[:：]|Ans\s*[.:：])\s*",
+    r"|(?:\W{1,3}\s?)?(?:[A-Z][a-z]+ ){0,2}Answer(?:\s+Key)?)\s*[:：]|Ans\s*[.:：]"
+    r"|(?-i:Answers?\.(?=\s+[A-Z({\[$]|\s*(?:\n|$))|Answer(?=\s+[a-h]\.\s)))\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = both_scripts(

@@ -57,6 +57,9 @@ def entries(*lines: str) -> dict[int, str]:
         (["题号 1 2 3 4", "A卷 A B C D", "B卷 B C D A"], {}),
         (["1-3: (A) (C) (B)", "4-5: (D) (A)"], {n: f"({label})" for n, label in enumerate("ACBDA", 1)}),
         (["1-5 ABC"], {}),
+        (["I6.B 17. A 18,C 19, D"], {16: "B", 17: "A", 18: "C", 19: "D"}),
+        (["1. B 2. C 3. D", "Text 1", "W: Hello.", "4. run", "5. ran"], {1: "B", 2: "C", 3: "D", 4: "run", 5: "ran"}),
+        (["二、判断题", "F T F T"], {1: "F", 2: "T", 3: "F", 4: "T"}),
         (["他在第 3 A 组"], {}),
     ],
 )
@@ -78,6 +81,29 @@ def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
     solutions = ["".join((*draft.answer, draft.solution or "")) for draft in paper.drafts]
     assert solutions[0] == "多个进程互相等待。" and "有自己的内存" in solutions[1]
     assert solutions[2].startswith("新建") and solutions[3].startswith("频繁")
+
+
+def test_sections_of_a_key_that_are_questions_are_their_keys() -> None:
+    asked = ["三、计算题", "某波沿直线传播，求其波长。", "四、计算题", "某气体吸热膨胀，求其末态温度。"]
+    choices = ["一、选择题", "1. 甲是", "A．1 B．2 C．3 D．4", "2. 乙是", "A．5 B．6 C．7 D．8"]
+    blanks = ["二、填空题", "1. 丙是____。", "2. 丁是____。"]
+    key = [
+        "一、选择题",
+        "AB",
+        "1. A 2. B",
+        "二、填空题",
+        "1. 天",
+        "2. 地",
+        "三、计算题",
+        "(1) 20",
+        "(2) 30",
+        "四、计算题",
+    ]
+    drafts = read(page(*choices, *blanks, *asked, "参考答案", *key, "(1) 50", "(2) 60")).drafts
+    assert [(draft.number, draft.solution) for draft in drafts[4:]] == [
+        ("3", "(1) 20\n(2) 30"),
+        ("4", "(1) 50\n(2) 60"),
+    ]
 
 
 def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -> None:
@@ -232,6 +258,10 @@ def test_solutions_stand_with_their_numbers() -> None:
         ("Find x.\nAnswer: 4\nSolution: by hand", ("Find x.", "4", "by hand")),
         ("题\n【答案】3\n$\\frac{1}{2}\\text{【解析】因为", ("题", "3", "$\\frac{1}{2}\\text{【解析】因为")),
         ("写出答案", ("写出答案", None, None)),
+        ("Find x.\nAnswer. It is 4.", ("Find x.", "It is 4", None)),
+        ("Find x.\nAnswer a. It is 4.\nAnswer b. None.", ("Find x.", None, "a. It is 4.\nAnswer b. None.")),
+        ("Say it.\nAnswer. $V$\n(2 points) (a) So.", ("Say it.\nAnswer. $V$\n(2 points) (a) So.", None, None)),
+        ("Give the\nanswer. Then", ("Give the\nanswer. Then", None, None)),
     ],
 )
 def test_answers_below_their_question(text: str, split: tuple[str, str | None, str | None]) -> None:

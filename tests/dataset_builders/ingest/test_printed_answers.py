@@ -47,6 +47,14 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
     assert [draft.question for draft in paper.drafts] == asked
 
 
+def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
+    parts = [rf"Use {formula}. \ (a) Name it. \ #text(fill: red)[{name}] \ (b) Why? \ #text(fill: red)[By {name}]"
+             for formula, name in zip(FORMULAS, NAMES, strict=True)]  # fmt: skip
+    for draft, name in zip(printed(parts, tmp_path).drafts, NAMES, strict=True):
+        assert name not in draft.question
+        assert " ".join([*draft.answer, draft.solution or ""]).split() == f"{name} By {name}".split()
+
+
 def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
     keys = ["B because it is the only one", "C", "A: 1/0.05 = 20", "D"]
     stems = [f"{n}. Which of these is number {n}?" for n in (1, 2, 3, 4)]

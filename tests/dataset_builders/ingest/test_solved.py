@@ -36,9 +36,7 @@ SOLVED = (
 
 
 def keyed_by(*lines: str) -> IngestedPaper:
-    pages = [page(*lines)]
-    entries = [replace(entry, source="key.pdf") for entry in entries_of_pages(pages, "key.pdf")]
-    return read(page(*PAPER), key=AnswerKey(entries=entries, name="key.pdf", pages={"key.pdf": pages}))
+    return read(page(*PAPER), key=key_of(*lines))
 
 
 def test_the_difference_is_the_key() -> None:
@@ -53,7 +51,7 @@ def test_the_difference_is_the_key() -> None:
     assert drafts["3"].solution == "有请求，且开中断。"
     assert drafts["4"].solution == "全集去掉它。"
     assert drafts["1"].solution is drafts["5"].solution is None
-    assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
+    assert {draft.answer_from for draft in drafts.values()} == {"k"}
 
 
 def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> None:
@@ -238,10 +236,31 @@ def test_labels_with_their_reasons() -> None:
         Entry(1, "⑤ (무형자산이 아님)"),
         Entry(1, "", solution="③\n상각비는 3"),
         Entry(1, "", solution="① x\n② y"),
+        Entry(1, "", solution="정답 ④. ②는\n① 아니다"),
     ]
     assert [(e.answer, e.solution) for e in map(explained, reasoned)] == [
         ("⑤", "(무형자산이 아님)"), ("③", "상각비는 3"), ("", "① x\n② y"),
+        ("④", "②는\n① 아니다"),
     ]  # fmt: skip
+
+
+def test_letters_before_most_reasons_are_the_answers() -> None:
+    options = "A. 控制 B. 状态 C. 数据 D. 地址"
+    stems = ["输入输出接口电路包括哪种端口？", "总线按信号类型分为哪几种？", "处理器响应中断的条件是什么？"]
+    paper = [line for n, stem in enumerate(stems, 1) for line in (f"{n}. {stem}", options)]
+    reasons = ["1. B    由定义可知。", "2. 【解析】 D 推理判断题。", "3. A 上文提到控制。"]
+    drafts = read(page(*paper), key=key_of(*reasons)).drafts
+    assert [(draft.answer, draft.solution) for draft in drafts] == [
+        (["B"], "由定义可知"), (["D"], "推理判断题。"), (["A"], "上文提到控制"),
+    ]  # fmt: skip
+    same = read(page(*paper), key=key_of(*(f"{n}. A 点在直线上。" for n in (1, 2, 3)))).drafts
+    assert not any(draft.answer == ["A"] for draft in same)
+
+
+def key_of(*lines: str) -> AnswerKey:
+    pages = [page(*lines)]
+    entries = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
+    return AnswerKey(entries=entries, name="k", pages={"k": pages})
 
 
 def test_letters_of_a_list_before_a_copy_are_the_answers_that_it_lacks() -> None:
