@@ -319,7 +319,7 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
             again = page.width and _place(line.text, line.box) in ground
-            named = any(said(line.text) for said in (is_section, counts_questions, passage_range, says_worth))
+            named = any(counts(line.text) for counts in (is_section, counts_questions, passage_range, says_worth))
             if again and not named:
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):

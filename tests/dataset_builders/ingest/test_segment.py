@@ -1118,7 +1118,7 @@ def test_a_picture_beside_lines_stands_behind_a_sentence() -> None:
     assert draft.question.replace("\n", "") == "已知甲在乙的左边。丙在其右边。求距离，再求高。<image>"
 
 
-@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("得分", "得分"), 0)])
+@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("本题得分", "得分"), 0)])
 def test_a_table_that_comes_again_as_it_is_is_a_head(cells: tuple[str, str], kept: int) -> None:
     pages = [page(cells[number - 1], f"{number}. 求和。", number=number) for number in (1, 2)]
     for made in pages:
