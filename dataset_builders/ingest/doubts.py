@@ -95,7 +95,8 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     doubted = any(doubt.kind == "type" for doubt in draft.doubts)
     if draft.question_type in _FREE and not (doubted or asks(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
-    own = "\n".join(item.text or item.block.text for item in segment.items)[segment.end :].replace(PICTURE, "").strip()
+    lines = (item.block.text if item.block.kind == "table" else item.text for item in segment.items)
+    own = "\n".join(lines)[segment.end :].replace(PICTURE, "").strip()
     worded = _MATH.fullmatch(own.rstrip(".,;")) or _WORD.search(re.sub(r"\\[a-z]+", "", own)) or segment.inline
     if not (draft.options or worded or (draft.figures and not own)):
         yield _doubt("it has no words: its text may be elsewhere, or of a picture", confidence=0.1)

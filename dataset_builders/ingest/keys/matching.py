@@ -425,8 +425,9 @@ def _misread(draft: Draft, entry: Entry) -> str:
 
 
 def with_doubt(draft: Draft, kind: str, text: str, confidence: float, readings: tuple[str, str] | None = None) -> Draft:
-    """The draft with one more doubt."""
-    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": readings})
+    """The draft with one more doubt; half a character (a lone surrogate) of a model's reply becomes a question mark."""
+    text, *both = (each.encode(errors="replace").decode() for each in (text, *(readings or ())))
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": both or None})
     return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
 
 

@@ -269,6 +269,6 @@ def table_rows(markup: str) -> str:
         for given, text in zip(pieces[::2], pieces[1::2], strict=True):
             span = _SPAN.search(given)
             cells += [""] * (min(int(span[1]), 50) - 1 if span else 0)
-            cells.append(" ".join(html.unescape(re.sub(r"<[^<>]*>", "", text)).split()))
+            cells.append(" ".join(html.unescape(re.sub(r"</?[A-Za-z!][^<>]*>", "", text)).split()))
         lines.append("\t".join(cells))
     return "\n".join(lines)

@@ -1,27 +1,36 @@
 """A model that reads papers: its engine, the cache of its replies, and the comparison of its readings with the rules'.
 
-Contract: two readings are equal if their letters, digits and signs are, in the same order; within formulas, which are
-spelt in many ways, the order may differ.
+Contract: two readings are equal if their letters, digits, signs and commands are, in the same order: white space and
+the spelling of LaTeX alone may differ. A doubt too many is better than a silence.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from livek12.core.records import IMAGE_MARK
 from livek12.core.store import Store
-from livek12.dataset_builders.ingest.pages.atoms import symbol
+from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.engines.asking import REPLIES, Asker, ModelSpec
 
-_FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$", re.DOTALL)
-_SPELLING: Final = re.compile(
-    r"\\(?:text|math[a-z]{2,6}|operatorname|left|right|displaystyle|[dt]?frac|limits)(?![A-Za-z])"
-    r"|(?<=\\[lgn]e)q(?![A-Za-z])|-\s*\n|[\s${}\\\ufffc]+"
+_OUTSIDE: Final = re.compile(r"(\\.|\$(?:[^$\\]|\\.)*\$)|([{}$])", re.DOTALL)
+"""A formula, or a brace or dollar outside one, which is printed."""
+_BREAK: Final = re.compile(r"(?<=[a-z]{2})-[ \t]*\n\s*(?=[a-z]{2})")
+_SCRIPTS: Final = re.compile("([⁰¹²³⁴-⁹⁺⁻⁼⁽⁾ⁿⁱ]+)|[₀-₉₊₋₌₍₎]+")
+_SIGN: Final = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
+_FONT: Final = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it|sf|tt|normal)|operatorname)")
+_UNPRINTED: Final = frozenset(
+    ["$", PICTURE, *(f"\\{name}" for name in ("left", "right", "displaystyle", "limits", "quad", "qquad", *",;:! \n"))]
 )
-"""Signs and commands of LaTeX that print nothing, spaces, hyphens at a line's end, and places of pictures."""
+_SPELLINGS: Final = {
+    r"\leq": r"\le", r"\leqslant": r"\le", r"\geq": r"\ge", r"\geqslant": r"\ge", r"\neq": r"\ne", r"\dfrac": r"\frac",
+    r"\tfrac": r"\frac", r"\rightarrow": r"\to", r"\%": "%", r"\#": "#", r"\&": "&",
+    **{f"\\{name}": name for name in FUNCTIONS},
+}  # fmt: skip
 
 
 class Model:
@@ -39,16 +48,31 @@ class Model:
 
 
 def bare(text: str) -> str:
-    """A text for comparison: compatible small letters without spaces and the spelling of LaTeX."""
+    """A text for comparison: compatible letters in one spelling of LaTeX; no white space, fonts, places of pictures."""
+    text = _OUTSIDE.sub(lambda match: match[1] or f"\\{match[2]}", _BREAK.sub("", text.replace(IMAGE_MARK, "")))
+    text = _SCRIPTS.sub(lambda match: f"{'^' if match[1] else '_'}{{{match[0]}}}", text)
     compatible = unicodedata.normalize("NFKC", text)
-    spelt = "".join(sign if sign.isascii() else symbol(sign) for sign in compatible)
-    return _SPELLING.sub("", spelt).lower()
+    spelt = "".join(sign if sign.isascii() else f"{symbol(sign)} " for sign in compatible)
+    signs: list[str] = []
+    opened: list[tuple[int, bool]] = []  # braces: their place, and if they are a font's
+    font = False
+    for sign in _SIGN.findall(spelt):
+        if is_font := _FONT.fullmatch(sign) is not None:
+            font = signs[-1:] not in (["^"], ["_"])
+        elif sign == "}" and opened:
+            place, of_font = opened.pop()
+            if of_font or len(signs) <= place + 2:
+                signs[place] = ""
+            else:
+                signs.append(sign)
+        elif sign not in _UNPRINTED:
+            if sign == "{":
+                opened.append((len(signs), font))
+            signs.append(_SPELLINGS.get(sign, sign))
+        font = font and is_font
+    return "".join(f"{sign} " if re.fullmatch(r"\\[A-Za-z]+", sign) else sign for sign in signs)
 
 
 def read_alike(first: str, second: str) -> bool:
-    """Tests two readings for equality."""
-    if bare(first) == bare(second):
-        return True
-    apart = [bare(_FORMULA.sub("", text)) for text in (first, second)]
-    signs = [Counter(bare("".join(_FORMULA.findall(text)))) for text in (first, second)]
-    return apart[0] == apart[1] and signs[0] == signs[1]
+    """Tests two readings for equality, with as many pictures in them."""
+    return first.count(PICTURE) == second.count(PICTURE) and bare(first) == bare(second)

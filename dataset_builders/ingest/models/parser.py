@@ -36,6 +36,8 @@ _NEAR: Final = 4
 """Signs between a number and its question."""
 _SAME: Final = 0.9
 """Share of the letters of two readings of a question that are the same."""
+_MOST: Final = 1e9
+"""What is larger is no number of points."""
 _PAGE_TASK: Final = "ingest-page"
 
 
@@ -180,6 +182,7 @@ class Parser(Model):
         notes: list[str] = []
         read = 0
         drafted = {draft.id: bare(f"{draft.number}{draft.markdown}") for draft in drafts}
+        whole = {draft.id: len(bare(draft.question)) for draft in drafts}
         theirs: dict[str, str | None] = {}  # how the model reads a draft; None if as the rules do
         for reply in self._asker.replies(requests, lambda key, text: _questions(text), whole=True):
             number = int(reply.key.question_id.removeprefix("page "))
@@ -191,13 +194,15 @@ class Parser(Model):
                 read += 1
                 begun, named = bare(row["question"]), bare(row["number"].strip(" .()"))
                 stands = bool(begun) and begun in page and bare(row["number"]) in page
-                alike = {draft.id: draft for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]}
+                near = [draft.id for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]]
                 same = [draft.id for draft in own if bare(draft.number) == named]
-                others = [] if {*same} & {*alike} or not named.isdecimal() else list(alike)
+                both = [id for id in near if id in same]
+                others = [] if both or not named.isdecimal() else near
+                alike = [id for id in both or near if len(begun) >= min(_ENOUGH, _SAME * whole[id])]
                 if alike and stands and not others:
-                    theirs.update(dict.fromkeys(alike))
-                elif matches := others or ([] if stands else same):
-                    theirs.setdefault(matches[0], f"{row['number']} {row['question']}")
+                    theirs.update({id: theirs.get(id) or None for id in alike})
+                elif matches := others or (both or near if stands else same):
+                    theirs[matches[0]] = theirs.get(matches[0]) or f"{row['number']} {row['question']}"
                 else:
                     lost.append(_lost(by_number[number], row, stands, self.name))
             if len(texts[number]) < MAX_PAGE_TEXT:
@@ -287,4 +292,5 @@ def _agree(field: str, ours: str, theirs: str) -> bool:
 
 
 def _number(value: object) -> str | None:
-    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
+    return f"{value:g}" if is_number else None

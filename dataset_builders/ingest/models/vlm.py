@@ -316,12 +316,13 @@ def _block(block: Block, element: Element | None, reply: str | None, crop: bytes
 def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
     """The model's blocks with the rules' reading where it differs, and the rules' lines that are in none of them.
 
-    A figure of the model has the labels of the rules' figures alone.
+    A figure of the rules is one thing, in a figure or table of the model; a figure of the model has its labels alone.
     """
     own: dict[int, list[Line]] = {}
     made: list[tuple[Block, int]] = [(block, place) for place, block in enumerate(blocks)]
     for block in rules:
-        things: list[Line | None] = [*block.lines] or [None]
+        is_figure = block.kind == "figure"
+        things: list[Line | None] = [None] if is_figure else [*block.lines] or [None]
         for line in things:
             box = line.box if line else block.box
             x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
@@ -330,14 +331,15 @@ def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
                 for place, each in enumerate(blocks)
                 if each.box.left <= x <= each.box.right
                 and each.box.top <= y <= each.box.bottom
-                and (each.kind != "figure" or block.kind == "figure")
+                and (each.kind in ("figure", "table") if is_figure else each.kind != "figure")
             ]
-            if around and line:
-                own.setdefault(min(around)[1], []).append(line)
-            elif not around and (line is None or line.text.strip()):
-                alone = [replace(line, readings=(line.text, ""))] if line else []
+            lines = [line] if line else block.lines
+            if around:
+                own.setdefault(min(around)[1], []).extend(lines)
+            elif line is None or line.text.strip():
+                alone = [replace(each, readings=(each.text, "")) for each in lines]
                 below = (at for at, (each, _) in enumerate(made) if each.box.top > y and each.column == block.column)
-                kept = replace(block, box=box, lines=alone, picture=None if alone else block.picture)
+                kept = replace(block, box=box, lines=alone, picture=None if line else block.picture)
                 made.insert(next(below, len(made)), (kept, -1))
     return [_doubted(block, own.get(place, [])) if place >= 0 else block for block, place in made]
 
@@ -346,14 +348,14 @@ def _doubted(block: Block, rules: Sequence[Line]) -> Block:
     """A block whose lines have the rules' reading where it differs; a figure has the rules' lines as its labels."""
     if block.kind == "figure":
         return replace(block, lines=list(rules))
-    if len(rules) == len(block.lines):
-        pairs = [(ours.text, line.text) for ours, line in zip(rules, block.lines, strict=True)]
-    else:
+    if len(rules) != len(block.lines):
         whole = "\n".join(line.text for line in rules), block.text
-        pairs = [whole] * len(block.lines)
+        if read_alike(*whole):
+            return block
+        return replace(block, lines=[replace(line, readings=whole) for line in block.lines or rules])
     read = [
-        line if read_alike(*pair) else replace(line, readings=pair)
-        for line, pair in zip(block.lines, pairs, strict=True)
+        line if read_alike(ours.text, line.text) else replace(line, readings=(ours.text, line.text))
+        for ours, line in zip(rules, block.lines, strict=True)
     ]
     return replace(block, lines=read)
 

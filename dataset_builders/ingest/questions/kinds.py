@@ -164,7 +164,8 @@ def type_of(
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 1.0
     evidence = raw or asks(text) or demanding(section.split("\n"))
-    short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section))
+    head = text.partition("\n")[0]
+    short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(f"{section}\n{head}"))
     return "short_answer" if short else FREE, raw, 0.8 if evidence else 0.4
 
 

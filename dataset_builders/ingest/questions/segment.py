@@ -696,15 +696,20 @@ _FEWEST, _MOST = 3, 20
 
 
 def _share_tasks(body: Body) -> None:
-    """Gives the task below a section's title, or else of the front, to questions that ask nothing: words, programs."""
-    front = [item for item in body.front if item.line and is_running(item.text) and not INSTRUCTS.search(item.text)]
+    """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences.
+
+    Without a title it is the line above the first question, and doubted.
+    """
+    above = [item for item in body.front[-1:] if item.line and is_running(item.text)]
     for _, group in groupby(body.segments, key=lambda question: id(question.section)):
         own = [*group]
-        below = own[0].section.items[1:] if own[0].section.items else [item for item in front if asks(item.text)]
+        titled = bool(own[0].section.items)
+        below = own[0].section.items[1:] if titled else above
         task = " ".join(item.text for item in below)
-        if asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
+        if asks(task) and len(INSTRUCTS.findall(task)) < (_RULE if titled else 1) and not any(map(_asks_itself, own)):
+            guess = f"the line above the first question is taken for the task of each: {one_line(task, 40)!r}"
             for question in own:
-                question.passage = question.passage or below
+                question.passage, question.guess = question.passage or below, question.guess or guess * (not titled)
 
 
 def _asks_itself(question: Segment) -> bool:

@@ -263,6 +263,7 @@ def test_a_total_below_the_parts_is_no_part() -> None:
     [
         (("A. 1", "B. 2", "C. 3", "D. 4"), "its options are none"),
         (("[Solution]", "x = 1 because it is."), "an answer or solution stands in the question"),
+        (("1) [정답] ②", "2) [정답] ③"), "an answer or solution stands in the question"),
     ],
 )
 def test_what_may_be_options_or_a_solution_is_doubted(lines: tuple[str, ...], doubt: str) -> None:

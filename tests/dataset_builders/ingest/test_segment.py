@@ -285,10 +285,11 @@ def test_a_text_behind_the_cover_is_of_all_questions(text: str, shared: bool) ->
 
 def test_heads_that_name_a_type_are_questions_of_their_own() -> None:
     choice = [f"{n}. 다음 중 {n}의 값은? ① 1 ② 2 ③ 3" for n in range(1, 9)]
-    own = [f"서답형 {n}. 값 {n}을 구하시오." for n in range(1, 5)]
+    own = [line for n in range(1, 5) for line in (f"서답형 {n}. (서술형)", f"값 {n}을 구하시오.")]
     drafts = read(page(*choice, *own), page(*["[정답] ②"] * 12, number=2)).drafts
     heads = [(draft.elective, draft.number) for draft in drafts]
     assert heads == [*(("", f"{n}") for n in range(1, 9)), *(("서답형", f"{n}") for n in range(1, 5))]
+    assert {draft.question_type for draft in drafts[8:11]} == {"open_ended"}
 
 
 def test_a_large_line_right_behind_a_head_that_asks_nothing_is_its_own() -> None:

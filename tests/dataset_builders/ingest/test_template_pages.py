@@ -22,16 +22,20 @@ LINES = ("1. What is force?", "Q-two What is work?", "3. What is power?")
 
 
 def asked(
-    reply: Any, folder: Path | None = None, pages: list[PageBlocks] | None = None
+    reply: Any,
+    folder: Path | None = None,
+    pages: list[PageBlocks] | None = None,
+    drafts: list[Draft] | None = None,
 ) -> tuple[list[Draft], list[str], list[str], Script]:
     """The first question, lines and notes of a model that always gives one reply, and what it was asked."""
     script = Script(lambda text, n: reply if isinstance(reply, Reply) else good(json.dumps(reply)))
     with serving(script) as url:
         parser = Parser(f"m@openai:base_url={url},max_retries=0,timeout=2", folder)
         one = page(*LINES)
-        drafts, lost, notes = parser.unread(pages or [one], read(one).drafts[:1], load_template("english"))
+        own = drafts or read(one).drafts[:1]
+        read_again, lost, notes = parser.unread(pages or [one], own, load_template("english"))
         parser.close()
-    return drafts, [each.line for each in lost], notes, script
+    return read_again, [each.line for each in lost], notes, script
 
 
 def said(*questions: tuple[str, str]) -> dict[str, Any]:
@@ -39,7 +43,7 @@ def said(*questions: tuple[str, str]) -> dict[str, Any]:
 
 
 def test_a_question_that_the_rules_have_is_no_line_and_one_that_they_lost_is() -> None:
-    (draft,), lost, notes, _ = asked(said(("1", "What is force?"), ("3", "What is  power?")))
+    (draft,), lost, notes, _ = asked(said(("1", " ".join(LINES[:2])[3:]), ("3", "What is  power?")))
     assert lost == ["question 3, page 1: m reads it, the rules do not: What is power?"]
     assert notes == [
         "m read 2 questions on 1 pages; 1 of them are in none of the rules', and it reads 0 of the rules' otherwise"
@@ -56,6 +60,7 @@ def test_a_question_that_the_rules_have_is_no_line_and_one_that_they_lost_is() -
         (("3", ""), 1),
         (("3", "$ {} $"), 1),
         (("1", "What is fame?"), 0),
+        (("1", "What"), 0),
         (("8", "What is force?"), 0),
     ],
 )
@@ -64,6 +69,26 @@ def test_what_does_not_stand_on_the_page_so_is_said_with_both_readings(question:
     assert len(lost) == lines and all("it is not on the page so" in line for line in lost)
     (doubt,) = (doubt for doubt in draft.doubts if doubt.readings)
     assert doubt.readings == ("What is force? Q-two What is work?", "" if lines else " ".join(question))
+
+
+ALIKE = ("1. Which of these statements on force is true?", "2. Which of these statements on force is false?")
+
+
+@pytest.mark.parametrize(
+    ("questions", "doubted"),
+    [
+        ([("1", ALIKE[0][3:]), ("2", ALIKE[1][3:])], [False, False]),
+        ([("1", ALIKE[0][3:])], [False, True]),
+        ([("1", "Which of these statements on power is true?"), ("2", ALIKE[1][3:])], [True, False]),
+        ([("1", "Is power true?"), ("1", ALIKE[0][3:]), ("2", ALIKE[1][3:])], [True, False]),
+    ],
+)
+def test_of_two_questions_with_one_beginning_each_is_read_by_itself(
+    questions: list[tuple[str, str]], doubted: list[bool]
+) -> None:
+    one = page(*ALIKE)
+    drafts, _, _, _ = asked(said(*questions), None, [one], read(one).drafts)
+    assert [any(doubt.readings for doubt in draft.doubts) for draft in drafts] == doubted
 
 
 def cut() -> Reply:

@@ -101,6 +101,13 @@ def recorded(folder: Path, replies: dict[str, str]) -> Parser:
         ({"number": "77"}, ["number: the rules read '1', the model '77', which is not on the page"]),
         ({"question": "甲是（3分）"}, []),
         ({"question": "甲不是乙"}, ["question: the rules read '甲是', the model '甲不是乙', which is not on the page"]),
+        (
+            {"question": "\ud800", "points": 10**400},
+            [
+                f"points: the rules read '', the model '1{'0' * 58}…', which is not on the page",
+                "question: the rules read '甲是', the model '[U+D800]', which is not on the page",
+            ],
+        ),
         ({"question": ""}, ["question: the rules read '甲是', the model ''"]),
         ({"options": []}, ["options: the rules read 'A. 1 B. 2 C. 3 D. 4', the model ''"]),
         (
@@ -129,6 +136,7 @@ def test_what_a_model_says_otherwise_is_a_doubt_and_nothing_more(
     (after,), lines = parser.check(before, load_template("gaokao"))
     assert [doubt.text for doubt in after.doubts if doubt.kind == "parse"] == doubts
     assert all(doubt.readings for doubt in after.doubts if doubt.kind == "parse")
+    assert after.model_dump_json()
     assert after.model_copy(update={"doubts": []}) == before[0].model_copy(update={"doubts": []})
     assert "parsed 1 of 1 questions by template gaokao" in lines[0]
 

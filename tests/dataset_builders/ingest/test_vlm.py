@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,16 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.extract import extract_pages
-from livek12.dataset_builders.ingest.models.vlm import Reader, Unreadable, element_of, form_of, layout_of
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.models.model import read_alike
+from livek12.dataset_builders.ingest.models.vlm import (
+    Reader,
+    Unreadable,
+    _compared,
+    element_of,
+    form_of,
+    layout_of,
+)
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.paper import Options, ingest
 from tests.dataset_builders.ingest.pdf_making import typeset
 from tests.engines.scripted_server import Reply, Script, completion, error, good, serving
@@ -257,6 +266,41 @@ def test_a_line_that_the_rules_read_otherwise_is_doubted_with_both_readings(
     assert kind in ("", "image") or not [doubt for doubt in second.doubts if doubt.readings]
 
 
+@pytest.mark.parametrize(
+    ("rules", "model", "alike"),
+    [
+        (r"Find $\frac{1}{2} x^{2}$ in m²", r"Find $\dfrac12x^2$  in $\mathrm{m}^{2}$", True),
+        (r"CO$_2$, 5 ≤ x, sin x, 30°", r"$\mathrm{CO_{2}}$, $5\leq x$, $\sin x$, $30^{\circ}$", True),
+        ("energy of mo-\nlecules, {5}", r"energy of molecules, $\{5\}$", True),
+        (r"$\frac{3}{4}$", r"$\frac{4}{3}$", False),
+        (r"$\frac{1}{23}$", r"$\frac{12}{3}$", False),
+        ("$x<y$, $12$", "$y<x$, $21$", False),
+        ("$x^{2y}$", "$x^2y$", False),
+        ("10³", "103", False),
+        ("10-\n20", "1020", False),
+        ("5 mW", "5 MW", False),
+        (r"$\neg p$", r"$\ne gp$", False),
+        ("cost 5$", "cost 5", False),
+        ("pic \ufffc here", "pic here", False),
+    ],
+)
+def test_readings_are_alike_if_they_print_the_same(rules: str, model: str, alike: bool) -> None:
+    assert read_alike(rules, model) == alike
+
+
+def test_what_the_model_lacks_in_a_region_stays_and_long_regions_are_compared_once() -> None:
+    box, inner = Box(page=1, left=0, top=0, right=1, bottom=1), Box(page=1, left=0.3, top=0.3, right=0.6, bottom=0.6)
+    text = Block(kind="text", box=box, lines=[Line(text=f"{place}", box=box) for place in range(2500)])
+    figure = Block(kind="figure", box=inner, lines=[Line(text="A", box=inner)], picture=b"PNG")
+    words = Block(kind="text", box=box, lines=[Line(text="1. What is force?" * 9, box=inner)])
+    with within(2):
+        first, second = _compared([text], [words, figure])
+    assert first.lines[-1].readings == (words.text, text.text)
+    assert (second.kind, second.text, second.picture) == ("figure", "A", b"PNG")
+    (kept,) = _compared([replace(text, lines=[])], [words])
+    assert kept.lines[0].readings == (words.text, "")
+
+
 def test_a_form_follows_from_the_models_name_or_is_asked_for() -> None:
     names = {"opendatalab/MinerU2.5-2509-1.2B": "mineru2.5", "PaddlePaddle/PaddleOCR-VL": "paddleocr-vl"}
     names |= {"zai-org/GLM-OCR": "glm-ocr"}
@@ -274,6 +318,7 @@ def test_a_form_follows_from_the_models_name_or_is_asked_for() -> None:
         ("<fcel>a<fcel>b<nl><fcel>c<lcel><nl>", "table", "a\tb\nc\t"),
         ("<ecel><fcel> 1 \n 2<nl>", "table", "\t1 2"),
         ("<table><tr><td>a</td><td colspan=2>b<script>x</script></td></tr></table>", "table", "a\t\tbx"),
+        ("<table><tr><td>0 < x and y > 2</td><td><b>c</b></td></tr></table>", "table", "0 < x and y > 2\tc"),
         ("$$x^2$$", "formula", "x^2"),
         (r"\[ \frac{1}{2} \]", "formula", r"\frac{1}{2}"),
         ("x\n=1", "formula", "x =1"),
