@@ -161,9 +161,9 @@ def _foot(page: PageBlocks) -> dict[int, str]:
         return {}
     numbers = ((line, _AT_END.search(line.text)) for line in low)
     return {
-        id(line): f"footer:{round(line.box.top * 50)}:apart{int(found[0]) - page.number}"
-        for line, found in numbers
-        if found
+        id(line): f"footer:{round(line.box.top * 50)}:apart{int(number[0]) - page.number}"
+        for line, number in numbers
+        if number
     }
 
 

@@ -608,8 +608,8 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
 
 
-def test_a_foot_is_told_by_its_place_alone() -> None:
-    feet = ["Go on.", "Still more", "The end of it"]
+def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
+    feet = ["Go on. 1", "2 Still more", "The end of it 3"]
     pages = [
         both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
         for n, foot in enumerate(feet, 1)
