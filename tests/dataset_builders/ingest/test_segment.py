@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -607,8 +608,8 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
 
 
-def test_a_foot_is_told_by_its_place_and_the_page_number_beside_it() -> None:
-    feet = ["Go on.    1", "Still more    2", "The end of it    3"]
+def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
+    feet = ["Go on. 1", "2 Still more", "The end of it 3"]
     pages = [
         both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
         for n, foot in enumerate(feet, 1)
@@ -1294,3 +1295,49 @@ def test_a_picture_goes_no_further_than_its_question(lines: list[str], at: int) 
     ]
     items = flatten([replace(made, blocks=blocks), page("Answers", "1. B", "2. C", number=2)]).items
     assert [item.line is None for item in items].index(True) == at
+
+
+def _two_sections(titles: Sequence[str], task: str, answer: str) -> list[PageBlocks]:
+    choices = (line for n in range(1, 6) for line in (f"{n}. 下列正确的是（ ）", "A. 一    B. 二    C. 三    D. 四"))
+    tasks = (line for n in range(1, 6) for line in (f"{n}. {task}", answer))
+    return [page(titles[0], *choices, top=0.05), page(titles[1], *tasks, number=2, top=0.05)]
+
+
+@pytest.mark.parametrize(
+    ("pages", "many"),
+    [
+        (_two_sections(["一、选择题", "二、填空题"], "求平方。", "答案：______"), 10),
+        (_two_sections(["一、选择题", "二、填空题"], "求平方。", "【答案】9"), 10),
+        (_two_sections(["[선택형]", "[서술형]"], "제곱을 구하시오.", "정답: ______"), 10),
+        ([page(f"Part {part}: some", *(f"{n}. True or false? ____" for n in range(1, 6)), number=at)
+          for at, part in enumerate("AB", 1)], 10),
+        ([page(f"Short {kind}Questions Section", *(f"{n}. Find {kind}{n}." for n in range(1, 6)), number=at)
+          for at, kind in enumerate(("", "Answer "), 1)], 10),
+        ([page("Solve each equation.", *(f"{n}. x + {n} = 2;" for n in range(1, 9)), top=0.05)], 8),
+        ([page("一、听录音，选出你所听到的图片", *(f"(   ) {n}. A.    B.    C." for n in range(1, 7)))], 6),
+    ],
+)  # fmt: skip
+def test_a_section_of_its_own_is_no_key_and_short_lines_no_listing(pages: Sequence[PageBlocks], many: int) -> None:
+    assert len(read(*pages).drafts) == many
+
+
+@pytest.mark.parametrize("text", ["陆、海、空三军联合演习的选择", "伍、陆两位同学做实验", "拾、物招领的表达"])
+def test_a_formal_numeral_that_is_a_word_begins_no_title(text: str) -> None:
+    assert not is_section(text) and is_section(f"{text[0]}、計算題") and is_section("參、非選擇題")
+
+
+@pytest.mark.parametrize(
+    ("feet", "is_foot"),
+    [
+        (("give cm units", "round it up", "use metres"), False),
+        (("参考数据 ln2", "提示 用换元", "取整数部分"), False),
+        (("round to 2", "use metres", "keep to 3"), False),
+        (("Sets and logic 4", "Mapping 5", "Groups of order 6"), True),
+    ],
+)
+def test_a_line_apart_below_the_text_is_a_foot_by_its_number(feet: Sequence[str], is_foot: bool) -> None:
+    pages = []
+    for number, text in enumerate(feet, 1):
+        made, foot = page(f"{number}. Find the value and", number=number), page(text, number=number, top=0.93)
+        pages.append(replace(made, blocks=[*made.blocks, *foot.blocks]))
+    assert [each.blocks[-1].kind == "footer" for each in marked(pages)] == [is_foot] * 3
