@@ -26,7 +26,7 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7

@@ -617,6 +617,9 @@ def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
     assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
     asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
     assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+    ends = ["round it", "give cm", "use ln2"]
+    begun = [both(page(f"{n}. Find {n},", number=n), page(end, number=n, top=0.94)) for n, end in enumerate(ends, 1)]
+    assert [draft.question[8:] for draft in read(*marked(begun)).drafts] == ends
 
 
 def test_a_paper_printed_again_is_its_key() -> None:
@@ -824,7 +827,8 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
         ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),
-        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, []),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, [6, 8]),
+        ("（满分12分，第1问5分，第2问6分）求 x。", None, None, []),
         ("[10 points-2 each] Name five.", "Name five.", 10, []),
         ("(6 marks) (a) Why?\n(7pts) (b) How?", None, 13, [6, 7]),
         ("(2,5 points) Find x.", "Find x.", 2.5, []),
@@ -1115,7 +1119,7 @@ def test_a_picture_beside_lines_stands_behind_a_sentence() -> None:
     assert draft.question.replace("\n", "") == "已知甲在乙的左边。丙在其右边。求距离，再求高。<image>"
 
 
-@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("得分", "得分"), 0)])
+@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("本题得分", "得分"), 0)])
 def test_a_table_that_comes_again_as_it_is_is_a_head(cells: tuple[str, str], kept: int) -> None:
     pages = [page(cells[number - 1], f"{number}. 求和。", number=number) for number in (1, 2)]
     for made in pages:
