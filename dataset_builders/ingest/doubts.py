@@ -98,7 +98,8 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     lines = (item.block.text if item.block.kind == "table" else item.text for item in segment.items)
     own = "\n".join(lines)[segment.end :].replace(PICTURE, "").strip()
     worded = _MATH.fullmatch(own.rstrip(".,;")) or _WORD.search(re.sub(r"\\[a-z]+", "", own)) or segment.inline
-    if not (draft.options or worded or (draft.figures and not own)):
+    empty = not (draft.question.strip() or segment.section.own or segment.inline)
+    if empty or not (draft.options or worded or (draft.figures and not own)):
         yield _doubt("it has no words: its text may be elsewhere, or of a picture", confidence=0.1)
     texts = [item.text for item in segment.passage] if shared and not segment.section.title else []
     if (

@@ -142,12 +142,20 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of a question or section stands in a question."""
     heads = [segment.items[0] for segment in reading.body.segments]
     form = _usual_head(reading.body.segments)
-    for place, segment, _ in reading.pairs:
+    numbers = {segment.number for segment in reading.body.segments}
+    for place, segment, draft in reading.pairs:
         lines = [item for item in segment.items[1:] if item.line and item not in reading.body.part_heads]
         other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
+        ranges = filter(None, map(headings.passage_range, draft.question.split("\n")))
+        if any(segment.number < low < high and numbers.issuperset((low, high)) for low, high in ranges):
+            yield Breach("it names questions behind it: a text of theirs may be in it", (place,))
+    lost = next((item.text for item in reading.body.front if _HEAD.match(item.text)), "")
+    if lost and reading.body.segments[0].number > 1:
+        text = f"a question's head stands before the first question: {one_line(lost, 40)!r}"
+        yield Breach(text, (0,), "number", 0.1)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
@@ -385,6 +393,7 @@ INVARIANTS: Final = (
     _no_solution_in_the_question,
     _answers_are_told_from_all,
     ownership.pictures_have_one_question,
+    ownership.pictures_are_used,
     _few_have_options,
     _options_are_alike,
 )

@@ -35,6 +35,8 @@ _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
+_UNUSED: Final = 0.03
+"""Share of a page that a picture takes which is more than an ornament."""
 _LONGEST = 100
 """Characters of a line that are shown."""
 _RUNNING_TEXT = re.compile(
@@ -179,6 +181,16 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
             continue
         yield Breach(text, tuple({place, *foreign} - doubted), "figure", 0.3)
         doubted |= {place, *foreign}
+
+
+def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
+    """A big picture right above a question is in one, or in the title of a section."""
+    for item, below in pairwise(reading.stream.items):
+        big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
+        place = reading.body.owners.get(id(below), -1)
+        if big and id(item) not in reading.body.owners and place >= 0:
+            text = f"a picture on page {item.box.page} is in no question: it may belong to this one"
+            yield Breach(text, (place,), "figure")
 
 
 def _covers(box: Box, other: Item) -> bool:

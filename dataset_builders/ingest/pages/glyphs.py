@@ -533,8 +533,10 @@ _PAIR, _WIDER = 0.32, 1.4
 
 def _is_pair(glyph: Glyph, after: Glyph, narrowest: float) -> bool:
     """Checks for a ligature of one letter with itself ("tt"), which has the box of both."""
-    same = glyph.box == after.box and glyph.item == after.item and glyph.place + 1 == after.place
-    return same and glyph.right - glyph.left > _WIDER * narrowest
+    same = glyph.box == after.box and glyph.item == after.item
+    if glyph.place == after.place:  # one sign that means several letters
+        return same
+    return same and glyph.place + 1 == after.place and glyph.right - glyph.left > _WIDER * narrowest
 
 
 _SHAPES: Final = {

@@ -26,7 +26,7 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
@@ -61,6 +61,8 @@ _LOWEST, _FAR = 0.91, 1.5
 """Of the page's height: a foot is below it; heights of its line that lie between it and the text."""
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
+_AT_END: Final = re.compile(r"(?<![\w.(（])\d{1,3}(?=\W*$)(?![)）])|^\d{1,3}(?![\w.)）])")
+"""A page's number behind or before other words."""
 _APART: Final = re.compile(r"\s{3,}|\t")
 """Between the pieces of a line."""
 _BELONGS: Final = both_scripts(
@@ -145,7 +147,7 @@ def _table_key(block: Block) -> str:
 
 
 def _foot(page: PageBlocks) -> dict[int, str]:
-    """Heights of the lines below all text and apart from it, by line: those of a running foot, whatever it reads."""
+    """Heights of the lines below all text and apart from it, by line, with the number that goes on with the pages."""
     lines = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
     others = (block.box for block in page.blocks if not block.lines)
     boxes = sorted([*(line.box for line in lines), *others], key=lambda box: box.top)
@@ -157,8 +159,12 @@ def _foot(page: PageBlocks) -> dict[int, str]:
     low = [line for line in lines if line.box.top >= begin]
     if any(is_running(line.text) or is_section(line.text) for line in low):
         return {}
-    low = [line for line in low if re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
-    return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in low}
+    numbers = ((line, _AT_END.search(line.text)) for line in low)
+    return {
+        id(line): f"footer:{round(line.box.top * 50)}:apart{int(number[0]) - page.number}"
+        for line, number in numbers
+        if number
+    }
 
 
 def _margin(box: Box) -> Kind | None:
@@ -277,6 +283,8 @@ _CHINESE = both_scripts(
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
+_FORMAL_WORD = both_scripts(r"\s*[伍陆陸拾](?!.*(?:题|分[)）]))")
+"""A numeral that is as likely a word or a name, but for the title of questions."""
 _BARE_TITLE = both_scripts(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
 _CHINESE_NUMBER = both_scripts(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
 _PART_TITLE = both_scripts(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
@@ -330,7 +338,7 @@ _FIRST_KEY, _SECOND_KEY = (re.compile(rf"\s*{n}\s*[)）.．、]\s*[\[【]\s*(?:�
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
 _ANSWER_WORDS, _SHORTEST_TITLE = (
     both_scripts(
-        r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b",
+        r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b(?!\s+questions?\b)",
         re.I,
     ),
     8,
@@ -414,7 +422,7 @@ def is_section(text: str) -> bool:
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
-        return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
+        return not _FORMAL_WORD.match(text) and bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
     return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text)) or is_type_name(text)
 
 

@@ -38,8 +38,8 @@ _FORMS = [
 _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
-_GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?!\w))){3,}[\s\d.．、)）]*")
-"""Behind the number of a row to tick."""
+_GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
+"""Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
@@ -466,6 +466,8 @@ def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candid
 
 def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
     item = items[candidate.place]
+    if candidate.shape[-1] in ".．、)" and item.text[candidate.end :].strip():
+        return False
     if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
         return True
     says = item.text[-1:] == "=" or asks_something([item])

@@ -40,6 +40,8 @@ _MARKS = (
     ),
     re.compile(r"\[\s*(\d{1,2}(?:\.\d)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
+_NAMED_SHARE = both_scripts(rf"第\s*\d\s*小?[题问]\s*(?:满分|共|计)?\s*{_NUMBER}\s*分")
+"""The points of a part in the bracket of all: 满分12分，第1问5分，第2问7分."""
 _BARE = (
     re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )"),
     re.compile(r"\A\((?!1\)[\s\S]*\(2\))(\d{1,2})\)(?= )"),
@@ -149,6 +151,7 @@ def marks(text: str, leading: bool = False) -> list[Mark]:
     text = _even(text)
     forms = (*_MARKS, *_BARE) if leading else _MARKS
     printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)]
+    printed = [mark for mark in printed if not mark.terms or sum(mark.terms) == mark.points]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
 
@@ -158,6 +161,8 @@ def is_shared(text: str) -> bool:
 
 
 def _terms(mark: str) -> tuple[float, ...]:
+    if named := _NAMED_SHARE.findall(mark):
+        return tuple(map(float, named))
     sums = re.search(rf"{_NUMBER}(?:\s*[+＋]\s*{_NUMBER})+", mark)
     return tuple(map(float, re.findall(_NUMBER, sums[0]))) if sums else ()
 
@@ -217,7 +222,8 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
     part_points = rest if (parts or levels) and len(rest) >= 2 else []
     if total is None:
         return text, sum(rest), part_points
-    if not rest and len(total.terms) == len(parts):
+    named = _NAMED_SHARE.search(text, total.start, total.end)
+    if not rest and (named or len(total.terms) == len(parts)):
         part_points = [*total.terms]
     return _without(text, total), total.points, part_points
 

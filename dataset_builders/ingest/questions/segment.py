@@ -30,6 +30,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_running,
     is_section,
     is_type_name,
+    numeral,
     passage_range,
     rank_in_series,
     rank_of,
@@ -137,7 +138,7 @@ _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
 _ANSWERED, _MORE, _LEAST_TITLE = (
     both_scripts(
-        r"정답\s{0,4}[:：]?\s{0,4}[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
+        r"정답\s{0,4}[:：]?\s{0,4}[^\s:：_＿]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：](?!\s*[_＿])|【(?:解析|详解)】|\[(?:해설|해석)\]"
     ),
     5,
     3,
@@ -265,7 +266,9 @@ def segment(stream: Stream) -> Body:
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
     inner = _part_heads(items, chosen, heads)
-    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    typed = [(a, b) for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)]
+    ends = [place for place in titles if not is_part_of_section(items[place].text)]
+    named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
     named |= heads - inner
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
@@ -399,7 +402,10 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
     firsts = {head: at for at, head in reversed([*enumerate(heads)])}
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
-    begins = [at for at in begins if chosen[at].part == chosen[at - 1].part]
+    sections = _new_sections(items)
+    above = {at: max((title for title in sections if title < chosen[at].place), default=-1) for at in begins}
+    new = {at for at in begins if above[at] > chosen[at - 1].place and sections[above[at]]}
+    begins = [at for at in begins if chosen[at].part == chosen[at - 1].part and at not in new]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
     numbers = [each.number for each in chosen]
@@ -417,6 +423,14 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     page = items[place].box.page
     first = next(at for at, item in enumerate(items) if item.box.page == page)
     return place if any(first <= each.place < place for each in chosen) else first
+
+
+def _new_sections(items: Sequence[Item]) -> dict[int, bool]:
+    """Places of titles; true if no title before has the number or name."""
+    titles = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    names = [(numeral(text := items[place].text) or [0])[0] or rank_of(text) or _head_of(text) for place in titles]
+    firsts = dict(zip(reversed(names), reversed(titles), strict=True))
+    return {place: firsts[name] == place for place, name in zip(titles, names, strict=True)}
 
 
 def _head_of(title: str) -> str:

@@ -24,6 +24,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_section,
     passage_range,
 )
+from livek12.dataset_builders.ingest.questions.points import says_worth
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -195,7 +196,7 @@ def _edge_marks(stream: Stream) -> None:
     counted: dict[int, list[int]] = {}
     for item, match in bare:
         counted.setdefault(item.box.page, []).append(int(match["marks"]) if match["marks"].isdecimal() else 0)
-    of_lines = {page for page, values in counted.items() if {b - a for a, b in pairwise(values)} in ({5}, {10})}
+    of_lines = {page for page, values in counted.items() if _count_lines(values)}
     bare = [(item, match) for item, match in bare if item.box.page not in of_lines]
     rights = Counter(round(item.box.right / _LEVEL) for item, match in bare if match["gap"])
     halves = max(rights.values(), default=0) >= _SEVERAL
@@ -207,6 +208,12 @@ def _edge_marks(stream: Stream) -> None:
         if item.line and (half or many >= (_SEVERAL if at_edge else _A_COLUMN)):
             text = f"{item.line.text[: match.start()]}    [{match['marks']}]"
             item.line = replace(item.line, text=text)
+
+
+def _count_lines(values: Sequence[int]) -> bool:
+    """Checks for numbers of lines: so many multiples of five or ten, one after the other, are no marks."""
+    steps = {b - a for a, b in pairwise(values)}
+    return len(values) >= _SEVERAL and steps in ({5}, {10}) and not values[0] % max(steps)
 
 
 def _typed(items: Sequence[Item]) -> None:
@@ -312,7 +319,7 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
             again = page.width and _place(line.text, line.box) in ground
-            named = is_section(line.text) or counts_questions(line.text) or passage_range(line.text)
+            named = any(counts(line.text) for counts in (is_section, counts_questions, passage_range, says_worth))
             if again and not named:
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):

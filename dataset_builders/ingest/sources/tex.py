@@ -57,7 +57,9 @@ _DROPPED: Final = frozenset(
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w*|running\w*)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
     r"|(?:add|drop|bracketed)points|(?:no)?point(?:s\w+|name)|\w+(?:setup|style|skip|space|rule|stretch|spread|indent"
-    r"|break|size|counter|length|width|height|family|series|shape|format|sep|set)"
+    r"|break|size|counter|length|width|height|family|series|shape|format)"
+    r"|(?:tabcol|arraycol|multicol|column|label|item|top|partop|par|fbox|head|foot\w*)sep"
+    r"|(?:ctex|lst|tcb|pgf\w*|tikz|tblr|ql|thm|float|ps)set"
 )  # names of commands that set something and print nothing
 _SET: Final = re.compile(r"\s*[\w/ -]+=")
 _LENGTH: Final = re.compile(
@@ -116,11 +118,20 @@ _FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of argu
 _LATEX3: Final = re.compile(r"\\[a-z]+_\w*:")  # a function of LaTeX3
 _COLUMNS: Final = re.compile(r"\s*\(\d{1,2}\)")  # of a list of tasks
 _FLAG: Final = re.compile(
-    r"\\newif\s*\\if(?P<new>[A-Za-z@]{1,99})|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
-    r"|\\(?:new|provide|set)?(?:toggle|bool(?:ean)?)(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}"
-    r"(?:\s*\{(?P<set>true|false)\})?|\\(?P<prefix>[A-Za-z@]{1,99}?)(?P<value>true|false)(?![A-Za-z@])"
+    r"\\newif\s*\\if(?P<new>[A-Za-z@]{1,99})|\\(?P<makes>new|provide)?(?:set)?(?:toggle|bool(?:ean)?)"
+    r"(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}(?:\s*\{(?P<set>true|false)\})?"
+    r"|\\(?P<prefix>[A-Za-z@]{1,99}?)(?P<value>true|false)(?![A-Za-z@])"
 )
 """What makes or sets a flag of conditions."""
+_SOLVED: Final = re.compile(
+    r"(no)?(?:show|print|with|has)?(?:sol(?:n|ution)?s?|ans(?:wer)?s?|(?:answer)?key)", re.IGNORECASE
+)
+"""A flag that prints the solutions, or hides them."""
+_ASKS: Final = re.compile(
+    rf"\A\s*\\item\b|\\(?:question|qs|titledquestion)\b|\\begin\s*\{{(?:{'|'.join(_QUESTIONS)})\}}"
+)
+"""Begins of questions, which stand in no solution."""
+_COUNTS: Final = re.compile(r"\\(?:the[A-Za-z]|arabic|[aA]lph|[rR]oman|(?:ref)?stepcounter)")
 _BRANCH: Final = re.compile(
     r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z])|(?:else|fi)(?![A-Za-z@]))"
 )
@@ -158,8 +169,7 @@ def read(path: Path) -> Writer:
         reader.define_all(style)
     reader.offered, reader.macros = reader.macros, {}
     reader.define_all(preamble if begin else "")
-    for flag in _FLAG.finditer(preamble if begin else ""):
-        reader.sets_flag(flag)
+    reader.set_flags(preamble if begin else "")
     reader.is_exam = "{exam}" in preamble
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
@@ -304,11 +314,12 @@ class Reader:
         self.lists: list[Numbering] = []
         self.macros: dict[str, tuple[int, str | None, str]] = {}
         self.offered: dict[str, tuple[int, str | None, str]] = {}  # macros of the paper's class and packages
+        self.own: dict[str, bool] = {}  # environments, and which of them the paper itself defines
         self.counters = {"section": 0}
         self.within: dict[str, set[str]] = {}  # counters that begin again with another
         self.titles: dict[str, str] = {}  # that \\maketitle prints, if there is one
         self.makes_title = False
-        self.flags = {"printanswers": False}  # of conditions, as they were set last
+        self.flags: dict[str, bool | None] = {"true": True}  # of conditions; None for one that is not surely known
         self.question = self.expansions = 0
         self.put: Callable[[Paragraph], None] = self.writer.add  # takes what is read
         self.east_asian = self.korean = False
@@ -333,13 +344,22 @@ class Reader:
         for name in (*_HEADINGS, *_TITLES[:many]):
             self.heading(self.titles.pop(name, ""), name not in _TITLES[3:])
 
-    def sets_flag(self, match: re.Match[str]) -> bool:
+    def set_flags(self, preamble: str) -> None:
+        """Sets the flags of a preamble; one that is set within a group or a condition is not known."""
+        depth = 0
+        for token in re.finditer(rf"{_BRANCH.pattern}|{_FLAG.pattern}|\\.|[{{}}]", preamble, re.DOTALL):
+            depth += token[0] == "{" or (token[1] or "").startswith("if")
+            depth -= token[0] == "}" or token[1] == "fi"
+            if flag := _FLAG.match(preamble, token.start()):
+                self.sets_flag(flag, is_known=depth <= 0)
+
+    def sets_flag(self, match: re.Match[str], is_known: bool = False) -> bool:
         """Makes or sets a flag; false for a command that does not."""
-        name: str = match["new"] or match["name"] or match["prints"] or match["prefix"]
+        name: str = match["new"] or match["name"] or match["prefix"]
         if match["prefix"] and name not in self.flags:
             return False
-        is_set = "true" in (match["to"], match["set"], match["value"])
-        self.flags[name] = is_set or bool(match["prints"] and not match["no"])
+        value = "false" if match["new"] or match["makes"] else match["to"] or match["set"] or match["value"]
+        self.flags[name] = value == "true" if value and is_known else None
         return True
 
     def _condition(self, text: str, place: int, flag: str) -> int:
@@ -351,20 +371,26 @@ class Reader:
                 branches.append(text[begin : match.start()])
                 begin = match.end()
             if depth < 0:
+                self.expansions += (begin - place) // 200
                 self._branch(flag, branches)
                 return begin
-        self.expansions += 200  # each looks through all that follows
+        self.expansions += 200 + (len(text) - place) // 200  # each looks through all that follows
         self.paragraph.gap()
         return place
 
     def _branch(self, flag: str, branches: Sequence[str]) -> None:
         """Reads the branch of a condition that is printed, both if that is not known, and one of solutions as such."""
-        solves = re.search("sol(?:n|ution)|ans|key", flag, re.IGNORECASE)
-        self.writer.solutions += map(self.taken, branches[:1] if solves else ())
-        for is_printed, branch in list(zip((True, False), branches, strict=False))[bool(solves) :]:
-            if solves or self.flags.get(flag, is_printed) == is_printed:
-                self.run(branch)
-        if flag not in self.flags and not solves:
+        name = flag.removeprefix("\\not")
+        solves, is_set = _SOLVED.fullmatch(name), self.flags.get(name)
+        branch, other = [*branches, "", ""][:2]
+        if (name != flag) != bool(solves and solves[1]):
+            branch, other = other, branch
+        if solves:
+            is_set = None if _ASKS.search(branch) else False
+            self.writer.solutions += [] if is_set is None else [self.taken(branch)]
+        self.run("" if is_set is False else branch)
+        self.run("" if is_set else other)
+        if is_set is None:
             self.paragraph.gap()
 
     def taken(self, text: str) -> str:
@@ -400,7 +426,7 @@ class Reader:
         if match["form"]:
             form, place = _group_if("{", text, place)
             if not (given := _FORM.fullmatch(form or "")):
-                return place
+                return _group_if("{", text, place)[1]
             default = "" if given[1] else given[2]
             many = given[3].count("m") + (default is not None)
         if number is not None:
@@ -429,6 +455,7 @@ class Reader:
                 body = f"\\stepcounter{{{counter}}}{body} {shown}"
             body = f"\\par {body}{{}} (#1). "
         name = match["name"] or match["short"] or f"begin {match['environment']}"
+        self.own.pop(name, None)
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
 
@@ -461,10 +488,20 @@ class Reader:
         is_number = name.startswith("the") and name[3:] in self.counters
         return name in self.macros or bool(_READ.fullmatch(name)) or is_number
 
-    def _defines(self, name: str) -> bool:
-        """Checks for an environment that the paper itself defines, by commands that are understood."""
-        body = self.macros[name][2] if name in self.macros and name not in self.offered else ""
-        return bool(body) and "@" not in body and all(map(self._reads, re.findall(r"\\([A-Za-z]+)", body)))
+    def _defines(self, environment: str) -> bool:
+        """Checks for an environment that the paper itself defines, by commands that are understood.
+
+        One for questions needs a number that it prints, itself or by a macro in it.
+        """
+        name = f"begin {environment}"
+        if name not in self.own:
+            body = self.macros[name][2] if name in self.macros and name not in self.offered else ""
+            inner = dict.fromkeys(re.findall(r"\\([A-Za-z]+)", body))
+            is_read = all(map(self._reads, inner))
+            bodies = [body, *(self.macros[each][2] for each in inner if each in self.macros)]
+            counts = environment not in ("question", "problem") or any(map(_COUNTS.search, bodies))
+            self.own[name] = bool(body) and "@" not in body and counts and is_read
+        return self.own[name]
 
     def _is_macro(self, name: str) -> bool:
         """Checks for a macro of the paper, or for one of its class or packages that is understood."""
@@ -752,16 +789,18 @@ class Reader:
 
     def _list(self, name: str, body: str) -> None:
         """An environment; one that is none of a list is read as if it were not there."""
-        opened, is_own = len(self.lists), self._defines(f"begin {name}")
+        opened, is_own = len(self.lists), self._defines(name)
         if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
-            name, body = "" if opened else "questions", f"\\qs{body}"
+            name, body = "" if opened else "questions", f"\\qs {body}"
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
         if is_own or (form is None and self._is_macro(f"begin {name}")):
             around, after = self.expanded(body, 0, f"begin {name}")
             if name in _QUESTIONS:
                 self.end_question()
-            self.run(around.replace(" ()", "").replace("\0", body[after:], 1))
+            head, _, last = around.replace(" ()", "").partition("\0")
+            room = " " if head[-1:].isascii() and head[-1:].isalpha() else ""  # behind a command
+            self.run(f"{head}{room}{body[after:]}{last}")
             return
         if name == "tasks" and (columns := _COLUMNS.match(body, after)):
             after = columns.end()

@@ -61,10 +61,10 @@ _TICK, _STAR = re.compile(r"\A\[[xX]\] "), re.compile(r"\s*\(\*\)\Z")
 _STARRED: Final = re.compile(r"[^$\\\ue000]{1,80}")  # an item of a list whose options are marked by (*)
 _RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
-_FRONT: Final = re.compile(r"\s*---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
+_FRONT: Final = re.compile(r"\s*---\n(?![ \t]*\n)(.{1,10000}?)\n(?:---|\.\.\.)\n", re.DOTALL)
 _ELSEWHERE: Final = re.compile(r"!\[\[[^\[\]\n]{0,300}\]\]|\[@[^\[\]\n]{1,300}\]")
 """Pictures by their names, and books by their keys."""
-_ATTRIBUTES: Final = re.compile(r"(?m)(?<=\S)[ \t]*\{[#.][\w.#=\" -]{0,200}\}[ \t]*$")  # of a heading of Pandoc
+_ATTRIBUTES: Final = re.compile(r"(?m)^(#{1,6} .*\S)[ \t]*\{[#.][\w.#=\" -]{0,200}\}[ \t]*$")  # of a heading of Pandoc
 _AUTHORS, _TITLE = 20, 1000  # of a file at most, and characters of a title
 MAX_COMMAND: Final = 100_000  # characters of a command of LaTeX with its arguments
 MAX_UNCLOSED: Final = 99  # commands whose arguments no bracket closes
@@ -91,13 +91,13 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
 
     text = text.replace("\r\n", "\n")
     front = _FRONT.match(text)
-    text = text[front.end() :] if front else text
+    titles = _titles(front[1]) if front else None
+    text = text[front.end() :] if front and titles is not None else text
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
     reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front[1] if front else "")))
-    titles = _titles(front[1]) if front else []
-    text = _ATTRIBUTES.sub("", _ELSEWHERE.sub(UNREAD, "\n\n".join([*titles, text])))
+    text = _ATTRIBUTES.sub(r"\1", _ELSEWHERE.sub(UNREAD, "\n\n".join([*(titles or []), text])))
     text = _LINES.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
@@ -124,15 +124,17 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
 
 
-def _titles(front: str) -> list[str]:
-    """The titles that Pandoc prints of a file's front matter."""
+def _titles(front: str) -> list[str] | None:
+    """The titles that Pandoc prints of a file's front matter; None for other text between two rules."""
     try:
-        fields = yaml.safe_load(front)
+        fields = yaml.load(front, yaml.BaseLoader)  # texts as they are written
     except (yaml.YAMLError, ValueError, RecursionError):
-        return []
-    named = [fields.get(name) for name in ("title", "subtitle", "author", "date")] if isinstance(fields, dict) else []
+        return None
+    if not (isinstance(fields, dict) and all(re.fullmatch(r"[\w-]+", str(name)) for name in fields)):
+        return None
+    named = [fields.get(name, "") for name in ("title", "subtitle", "author", "date")]
     lists = [(value if isinstance(value, list) else [value])[:_AUTHORS] for value in named]
-    texts = [", ".join(str(each)[:_TITLE] for each in own if not isinstance(each, list | dict | None)) for own in lists]
+    texts = [", ".join(each[:_TITLE] for each in own if isinstance(each, str)) for own in lists]
     return [" ".join(line.rstrip("\\ ") for line in text.split("\n")).strip() for text in texts]
 
 

@@ -275,6 +275,11 @@ def test_a_letter_named_twice_is_a_ligature_if_it_is_wider_than_one(width: float
     assert "".join(letter.text for letter in read) == text and read[-1].right == width
 
 
+def test_one_sign_that_means_a_letter_twice_is_a_ligature() -> None:
+    letters = [replace(plain("f", 0), place=3, item=7), replace(plain("f", 0), place=3, item=7), plain("f", 50)]
+    assert len(_once(letters)) == 3
+
+
 def test_a_word_beside_a_picture_is_of_its_line_and_labels_are_of_the_picture() -> None:
     def word(text: str, left: float, base: float = BASE) -> list[Glyph]:
         return [plain(sign, left + 5.0 * at, base=base) for at, sign in enumerate(text)]

@@ -53,10 +53,31 @@ def choices(*labels: str) -> PageBlocks:
 
 
 SOUND = page(*STEMS)
+MAP = Block(kind="figure", box=Box(page=1, left=0.1, top=0.02, right=0.5, bottom=0.12), picture=b"\x89PNG")
 PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     "pages were read": ((page(*STEMS), replace(page(number=2), lost="TypeError")), "page 2 was not", ""),
     "numbers follow": ((page(STEMS[0], STEMS[1], STEMS[3]),), "question 3 was not found", ""),
     "each is sound; words": ((page(STEMS[0], "2.", STEMS[2]),), "", "2: it has no words"),
+    "each is sound; options alone": (
+        (page(*(line for n in (1, 2, 3) for line in (f"{n}.", *OPTIONS)), top=0.05),),
+        "",
+        "2: it has no words",
+    ),
+    "pictures are used": (
+        (replace(SOUND, blocks=[MAP, *SOUND.blocks]),),
+        "",
+        "1: a picture on page 1 is in no question",
+    ),
+    "one head a question; lost": (
+        (page("Question 1 [5 marks]", "Find x.", *STEMS[1:]),),
+        "question 1 was not",
+        "2: a question's head",
+    ),
+    "one head a question; named": (
+        (page(STEMS[0], "2. Read the following for questions 3 and 4, of the sea.", *STEMS[2:]),),
+        "",
+        "2: it names questions behind it",
+    ),
     "each is sound; letters": (
         (page("Name the substances below.", "1. water and salt", "2. OH", "3. sugar"),),
         "",

@@ -6,7 +6,7 @@ import pytest
 
 from livek12.dataset_builders.ingest.questions.headings import follows, marked
 from livek12.dataset_builders.ingest.questions.points import split_points
-from tests.dataset_builders.ingest.papers import by_number, page, read
+from tests.dataset_builders.ingest.papers import both, by_number, page, read
 
 TOTAL = "(Total for Question 5 is {} marks)"
 MARKED = "A prism.\n(a) Find.    [3]\n(b) Show.    [4]"
@@ -67,6 +67,11 @@ def test_bare_marks_at_the_edge_of_a_column_are_marks() -> None:
     assert found["4"].part_points == [4, 2]
 
 
+def test_marks_that_are_multiples_of_five_are_no_numbers_of_lines() -> None:
+    pages = [page(*(f"{n}. Find it.    {n * 5}" for n in (at, at + 1)), number=at) for at in (1, 3)]
+    assert [draft.points for draft in read(*pages).drafts] == [5, 10, 15, 20]
+
+
 def test_a_number_behind_a_gap_in_one_line_is_none() -> None:
     found = by_number(read(page("1. Add up.    4", "2. Take away.", "3. Go on.")))
     assert found["1"].points is None and "4" in found["1"].question
@@ -76,6 +81,8 @@ def test_a_total_at_the_foot_of_pages_is_no_foot() -> None:
     total = "(Total for Question {} is 3 marks)"
     pages = [page("(3)", total.format(n), number=n, top=0.94) for n in (1, 2, 3)]
     assert all(block.kind == "text" for one in marked(pages) for block in one.blocks if "Total" in block.text)
+    alike = [both(page(f"{n}. Find {n}.", number=n), page(f"(Total {n} marks)", number=n, top=0.94)) for n in (1, 2, 3)]
+    assert [draft.points for draft in read(*marked(alike)).drafts] == [1, 2, 3]
 
 
 def test_digits_behind_a_gap_are_the_text_of_a_head() -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -607,8 +608,8 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
 
 
-def test_a_foot_is_told_by_its_place_alone() -> None:
-    feet = ["Go on.", "Still more", "The end of it"]
+def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
+    feet = ["Go on. 1", "2 Still more", "The end of it 3"]
     pages = [
         both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
         for n, foot in enumerate(feet, 1)
@@ -616,6 +617,9 @@ def test_a_foot_is_told_by_its_place_alone() -> None:
     assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
     asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
     assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+    ends = ["round it", "give cm", "use ln2"]
+    begun = [both(page(f"{n}. Find {n},", number=n), page(end, number=n, top=0.94)) for n, end in enumerate(ends, 1)]
+    assert [draft.question[8:] for draft in read(*marked(begun)).drafts] == ends
 
 
 def test_a_paper_printed_again_is_its_key() -> None:
@@ -823,7 +827,8 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
         ("Fill in (5 marks each, total 20 marks)\n1) A is ____.", "Fill in \n1) A is ____.", 20, []),
-        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, []),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求 x。", "求 x。", 14, [6, 8]),
+        ("（满分12分，第1问5分，第2问6分）求 x。", None, None, []),
         ("[10 points-2 each] Name five.", "Name five.", 10, []),
         ("(6 marks) (a) Why?\n(7pts) (b) How?", None, 13, [6, 7]),
         ("(2,5 points) Find x.", "Find x.", 2.5, []),
@@ -1114,7 +1119,7 @@ def test_a_picture_beside_lines_stands_behind_a_sentence() -> None:
     assert draft.question.replace("\n", "") == "已知甲在乙的左边。丙在其右边。求距离，再求高。<image>"
 
 
-@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("得分", "得分"), 0)])
+@pytest.mark.parametrize(("cells", "kept"), [(("7 2 5", "17 97 21"), 1), (("本题得分", "得分"), 0)])
 def test_a_table_that_comes_again_as_it_is_is_a_head(cells: tuple[str, str], kept: int) -> None:
     pages = [page(cells[number - 1], f"{number}. 求和。", number=number) for number in (1, 2)]
     for made in pages:
@@ -1290,3 +1295,49 @@ def test_a_picture_goes_no_further_than_its_question(lines: list[str], at: int) 
     ]
     items = flatten([replace(made, blocks=blocks), page("Answers", "1. B", "2. C", number=2)]).items
     assert [item.line is None for item in items].index(True) == at
+
+
+def _two_sections(titles: Sequence[str], task: str, answer: str) -> list[PageBlocks]:
+    choices = (line for n in range(1, 6) for line in (f"{n}. 下列正确的是（ ）", "A. 一    B. 二    C. 三    D. 四"))
+    tasks = (line for n in range(1, 6) for line in (f"{n}. {task}", answer))
+    return [page(titles[0], *choices, top=0.05), page(titles[1], *tasks, number=2, top=0.05)]
+
+
+@pytest.mark.parametrize(
+    ("pages", "many"),
+    [
+        (_two_sections(["一、选择题", "二、填空题"], "求平方。", "答案：______"), 10),
+        (_two_sections(["一、选择题", "二、填空题"], "求平方。", "【答案】9"), 10),
+        (_two_sections(["[선택형]", "[서술형]"], "제곱을 구하시오.", "정답: ______"), 10),
+        ([page(f"Part {part}: some", *(f"{n}. True or false? ____" for n in range(1, 6)), number=at)
+          for at, part in enumerate("AB", 1)], 10),
+        ([page(f"Short {kind}Questions Section", *(f"{n}. Find {kind}{n}." for n in range(1, 6)), number=at)
+          for at, kind in enumerate(("", "Answer "), 1)], 10),
+        ([page("Solve each equation.", *(f"{n}. x + {n} = 2;" for n in range(1, 9)), top=0.05)], 8),
+        ([page("一、听录音，选出你所听到的图片", *(f"(   ) {n}. A.    B.    C." for n in range(1, 7)))], 6),
+    ],
+)  # fmt: skip
+def test_a_section_of_its_own_is_no_key_and_short_lines_no_listing(pages: Sequence[PageBlocks], many: int) -> None:
+    assert len(read(*pages).drafts) == many
+
+
+@pytest.mark.parametrize("text", ["陆、海、空三军联合演习的选择", "伍、陆两位同学做实验", "拾、物招领的表达"])
+def test_a_formal_numeral_that_is_a_word_begins_no_title(text: str) -> None:
+    assert not is_section(text) and is_section(f"{text[0]}、計算題") and is_section("參、非選擇題")
+
+
+@pytest.mark.parametrize(
+    ("feet", "is_foot"),
+    [
+        (("give cm units", "round it up", "use metres"), False),
+        (("参考数据 ln2", "提示 用换元", "取整数部分"), False),
+        (("round to 2", "use metres", "keep to 3"), False),
+        (("Sets and logic 4", "Mapping 5", "Groups of order 6"), True),
+    ],
+)
+def test_a_line_apart_below_the_text_is_a_foot_by_its_number(feet: Sequence[str], is_foot: bool) -> None:
+    pages = []
+    for number, text in enumerate(feet, 1):
+        made, foot = page(f"{number}. Find the value and", number=number), page(text, number=number, top=0.93)
+        pages.append(replace(made, blocks=[*made.blocks, *foot.blocks]))
+    assert [each.blocks[-1].kind == "footer" for each in marked(pages)] == [is_foot] * 3

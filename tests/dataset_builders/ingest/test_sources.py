@@ -349,9 +349,13 @@ def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
     [
         ("\n---\ntitle: |\n  A\n  test\nauthor: MATH 51\ndate: 2022-02-14\nfontsize: 12pt\n---\n",
          ["A test", "MATH 51", "2022-02-14"]),
-        ("---\ntitle: [}\n...\n", []),
+        ("---\ntitle: [}\n...\n", ["title: [}", "..."]),
+        ("---\ntitle: !!bool 0xf\nauthor: No\ndate: 10:30\n---\n", ["0xf", "No", "10:30"]),
+        ("---\n\nMath\n\n---\n", ["Math"]),
+        ("---\nNote well: why?\n---\n", ["Note well: why?"]),
+        ("The set {.5}\n", ["The set {.5}"]),
         ("---\ntitle: [a, &b [c, c], &d [*b, *b], &e [*d, *d]]\nauthor: [Ann, Bo]\n---\n", ["a", "Ann, Bo"]),
-        ("---\n- a\n---\n", []),
+        ("---\n- a\n---\n", ["a"]),
     ],
 )  # fmt: skip
 def test_front_matter_of_markdown(tmp_path: Path, front: str, titles: list[str]) -> None:
@@ -469,6 +473,17 @@ def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path)
         ("tex", r"\newif\iflong" + r"\iflong" * 60_000 + r"\else" * 60_000 + r"\fi" * 60_000),
         ("tex", r"\newtoggle" * 40_000 + r"\def\b{\a" + "_" * 90_000),
         ("md", "---\ntitle: a" + " " * 90_000 + "b\n---\nx"),
+        (
+            "md",
+            "---\na0: &a0 {k: v}\n"
+            + "".join(f"a{n + 1}: &a{n + 1} {{<<: [{f'*a{n},' * 9}]}}\n" for n in range(9))
+            + "---\nx",
+        ),
+        ("tex", r"\newif\ifa" + r"\ifa " * 100_000 + r"\fi " * 100_000),
+        (
+            "tex",
+            r"\newenvironment{question}{" + r"\bfseries " * 500 + "}{}" + r"\begin{question}x\end{question}" * 3_000,
+        ),
         ("md", "---\n" * 60_000 + "# a {.b" * 20_000),
         ("html", "<a class=solution>" + "<a>" * 30_000 + "</b>" * 30_000),
     ],
@@ -567,7 +582,21 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
         (r"\newif\iflong\newif\ifsolutions\newtoggle{all}\toggletrue{all}\begin{document}\begin{questions}"
          r"\question \iflong Long\else Short\fi? \ifsolutions So.\else Room\fi \longtrue\iflong Yes\fi"
          r"\question \iftoggle{all}{All}{One}? \ifx a b Even\else Odd\fi\end{questions}",
-         ["1. Short? Room Yes", "【解析】So.", "2. All? a b Even Odd□"]),
+         ["1. Short? Room Yes□", "【解析】So.", "2. All? a b Even Odd□"]),
+        (r"\newif\ifshort\newcommand{\all}{\shorttrue}\newif\ifnosol\newboolean{answers}\newif\ifold"
+         r"\ifx a b\oldtrue\else\oldfalse\fi\begin{document}\begin{questions}\question \ifshort One?\else All?\fi"
+         r"\question \iftranslated Which?\else Welche?\fi \ifnosol Write.\else So.\fi"
+         r"\question \ifthenelse{\not\boolean{answers}}{Room}{It is 5.} \ifold Two \else Three \fi"
+         r"\iftrue Yes\else No\fi\ifanswers\question Why?\fi\end{questions}",
+         ["1. One? All?□", "2. Which? Welche?□ Write.", "【解析】So.", "3. Room Two Three □Yes", "【解析】It is 5.",
+          "4. Why?□"]),
+        (r"\begin{problem}Compute 2.\end{problem}", ["1. Compute 2."]),
+        (r"\newenvironment{question}{\par\textbf{Question:} }{\bigskip}\begin{document}\begin{question}Why?"
+         r"\end{question}\begin{question}How?\end{question}", ["1. Why?", "2. How?"]),
+        (r"\newcounter{n}\newcommand{\head}{\stepcounter{n}Task \then: }\newenvironment{problem}{\head}{}"
+         r"\begin{document}\begin{problem}Why?\end{problem}", ["Task 1: Why?"]),
+        (r"\begin{document}\NewDocumentCommand{\odd}{s m}{O #2} The \dataset{Iris}, \offset{3}.\tabcolsep{3}",
+         ["The Iris, 3."]),
         (r"\newif\iflong\newcommand{\open}{\iflong}\begin{document}1. Why \open \verb|\iflong| it?",
          ["1. Why □\\iflong it?"]),
         (r"\NewDocumentCommand{\pts}{O{2} m}{(#1 points) #2}\NewDocumentCommand \iu { } {\mathrm{i}}"
