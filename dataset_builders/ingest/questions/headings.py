@@ -333,6 +333,8 @@ _ANSWERS = both_scripts(
     r"|[^，。,.；;！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评[分阅](?:标准|细则)|参考解答).{0,20}$",
     re.IGNORECASE,
 )
+_FIRST_KEY, _SECOND_KEY = (re.compile(rf"\s*{n}\s*[)）.．、]\s*[\[【]\s*(?:정답|답|答案)\s*[\]】]") for n in (1, 2))
+"""The first answers of a list behind a paper without a title."""
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
 _ANSWER_WORDS, _SHORTEST_TITLE = (
     both_scripts(
@@ -507,8 +509,10 @@ def named_questions(text: str, below: str, following: int) -> tuple[int, int] | 
 
 
 def begins_answers(text: str, below: str = "") -> bool:
-    """Checks for the beginning of the key: a title, or a bare 答案 and the first number below it."""
-    if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
+    """Checks for the beginning of the key: a title, a bare 答案 and the first number below it, or two answers."""
+    if (_BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below)) or (
+        _FIRST_KEY.match(text) and _SECOND_KEY.match(below)
+    ):
         return True
     return len(text) <= 80 and not text.lstrip()[:1].islower() and bool(_ANSWERS.match(text))
 

@@ -279,6 +279,11 @@ def test_a_paper_with_its_answers_behind_the_questions() -> None:
     assert not paper.unmatched
 
 
+def test_answers_behind_a_paper_need_no_title() -> None:
+    key = page("1) [정답] B", "2) [정답] C", "3) [정답] A", "4) [정답] D", number=2)
+    assert [draft.answer for draft in read(page(*QUESTIONS), key).drafts] == [["B"], ["C"], ["A"], ["D"]]
+
+
 def test_a_paper_with_its_answers_below_each_question() -> None:
     paper = read(page("1．甲是", "A．1 B．2 C．3 D．4", "【答案】B", "【解析】算", "2．则 a=____", "【答案】3"))
     first, second = paper.drafts
