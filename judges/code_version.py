@@ -24,6 +24,7 @@ DECIDING = (
     *("tasks/extraction", "tasks/scorer.py", "engines/thinking.py", "core/patterns.py", "core/text.py"),
     "core/languages.py",
     "core/question_types.py",
+    "core/scripts.py",
 )
 """Modules, and folders of modules, from a response to the rules' decision; read as text, not imported."""
 PANEL = ("judges/llm", "core/prompts.py", "core/replies.py", "engines/asking.py")
