@@ -185,10 +185,11 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
 
 def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
     """A big picture right above a question is in one, or in the title of a section."""
+    owners = reading.body.owners
     for item, below in pairwise(reading.stream.items):
         big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
-        place = reading.body.owners.get(id(below), -1)
-        if big and id(item) not in reading.body.owners and place >= 0:
+        place = owners.get(id(below), -1)
+        if big and id(item) not in owners and place >= 0:
             text = f"a picture on page {item.box.page} is in no question: it may belong to this one"
             yield Breach(text, (place,), "figure")
 

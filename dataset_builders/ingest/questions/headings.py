@@ -336,14 +336,13 @@ _ANSWERS = both_scripts(
 _FIRST_KEY, _SECOND_KEY = (re.compile(rf"\s*{n}\s*[)）.．、]\s*[\[【]\s*(?:정답|답|答案)\s*[\]】]") for n in (1, 2))
 """The first answers of a list behind a paper without a title."""
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
-_ANSWER_WORDS, _SHORTEST_TITLE = (
-    both_scripts(
-        r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b(?!\s+questions?\b)",
-        re.I,
-    ),
-    8,
+_ANSWER_WORDS = both_scripts(
+    r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b(?!\s+questions?\b)",
+    re.I,
 )
-"""Words behind the title of a paper that is printed with its answers, and letters of such a title."""
+"""Words behind the title of a paper that is printed with its answers."""
+_SHORTEST_TITLE = 8
+"""Letters of such a title."""
 _FIRST_ANSWER = both_scripts(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )

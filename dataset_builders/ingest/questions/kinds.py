@@ -51,7 +51,7 @@ _NAMES = both_scripts(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
-_RULE = 2
+RULE = 2
 """Words of the exam that make a rule of a line."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
@@ -176,7 +176,7 @@ def asks(text: str) -> bool:
 
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
-    return [line for line in lines if asks(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < _RULE]
+    return [line for line in lines if asks(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < RULE]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

@@ -50,8 +50,8 @@ _TASK = both_scripts(
     re.IGNORECASE,
 )
 """Words of a question's part, never of an option."""
-_LATER_PART = both_scripts(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _A_LATER_PART = both_scripts(r"[(（]\s*(?:ii|2|b|二)\s*[)）]")
+_LATER_PART = re.compile(rf"(?:^|\n)\s*{_A_LATER_PART.pattern}")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
 _LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)

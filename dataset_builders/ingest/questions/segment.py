@@ -37,7 +37,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_titles,
     title_answered,
 )
-from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
+from livek12.dataset_builders.ingest.questions.kinds import RULE, asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
@@ -136,14 +136,12 @@ _ONE = both_scripts(
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
-_ANSWERED, _MORE, _LEAST_TITLE = (
-    both_scripts(
-        r"정답\s{0,4}[:：]?\s{0,4}[^\s:：_＿]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：](?!\s*[_＿])|【(?:解析|详解)】|\[(?:해설|해석)\]"
-    ),
-    5,
-    3,
+_ANSWERED = both_scripts(
+    r"정답\s{0,4}[:：]?\s{0,4}[^\s:：_＿]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：](?!\s*[_＿])|【(?:解析|详解)】|\[(?:해설|해석)\]"
 )
-"""A line of an answer; how much more of them are behind the begin of the key; letters of a line of the front."""
+"""A line of an answer."""
+_MORE, _LEAST_TITLE = 5, 3
+"""How much more lines of answers are behind the begin of the key; letters of a line of the front."""
 _BRACKETS = re.compile(r"[\[(（]")
 _DIGITS = re.compile(r"\s*(\d{1,2})(?!\.?\d)")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
@@ -688,8 +686,6 @@ _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
 _LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
 _BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
-_RULE = 2
-"""Words of instructions that make one of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
@@ -706,7 +702,7 @@ def _share_tasks(body: Body) -> None:
         titled = bool(own[0].section.items)
         below = own[0].section.items[1:] if titled else above
         task = " ".join(item.text for item in below)
-        if asks(task) and len(INSTRUCTS.findall(task)) < (_RULE if titled else 1) and not any(map(_asks_itself, own)):
+        if asks(task) and len(INSTRUCTS.findall(task)) < (RULE if titled else 1) and not any(map(_asks_itself, own)):
             guess = f"the line above the first question is taken for the task of each: {one_line(task, 40)!r}"
             for question in own:
                 question.passage, question.guess = question.passage or below, question.guess or guess * (not titled)
@@ -748,7 +744,7 @@ def _add_unnumbered(body: Body) -> None:
         place = _place(body, section)
         if any(question.section is section for question in body.segments):
             continue
-        whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < _RULE
+        whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < RULE
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
