@@ -32,7 +32,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     written,
 )
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, chains, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 _Sign = TypeVar("_Sign", bound=Glyph)
@@ -49,6 +49,7 @@ _ACCENTS: Final = {
 _WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
 _OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
 """Arrows that may stand over letters."""
+_ARROW_ACCENTS: Final = frozenset(_OVER.values())
 _ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
 _LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
 """Signs with a label over or under them."""
@@ -107,11 +108,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     rest = [atom for atom in atoms if not atom.text.strip()]
     for accent, *pieces in chains(signs, goes_on):
         accent.right = max(accent.right, *(piece.right for piece in pieces), -math.inf)  # a long arrow of many pieces
-        if shaft := next((rule for rule in rules if _shaft(rule, accent)), None):
-            accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
-            rules.remove(shaft)
-            tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
-            finder.replace([atom for atom in tip if _head(atom, shaft)], [])
+        shaft: Placed = accent
+        if rule := next((rule for rule in rules if _shaft(rule, accent)), None):
+            accent.left, accent.right = min(accent.left, rule.left), max(accent.right, rule.right)
+            rules.remove(rule)
+            shaft = rule
+        tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
+        finder.replace([atom for atom in tip if accent.text in _ARROW_ACCENTS and _head(atom, shaft)], [])
         if below := _letters_of(accent, finder, pointed=accent in arrows):
             made = _accented(_ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in _BRACES  # what is written at them is not read
@@ -149,7 +152,8 @@ def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
     size = arrow.size
     below = [a for a in atoms if arrow.left - 0.1 * size < a.middle < arrow.right + 0.1 * size and a.text.strip()]
     below = [a for a in below if -0.1 * size < a.top - arrow.bottom < (0.4 if a.size > 0.8 * size else 0.9) * size]
-    if not all(a.text.isalnum() for a in below if a.size > 0.8 * size) or not any(a.size > 0.8 * size for a in below):
+    core = [a for a in below if a.size > 0.8 * size] or below
+    if not core or not all(a.text.isalnum() for a in core):
         return False
     left, _, right, _ = hull(below)
     middle = (arrow.top + arrow.bottom) / 2
@@ -164,7 +168,7 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
     return beside and (tail or rule.left < accent.left) and accent.top - 1 < rule.centre[1] < accent.bottom + 1
 
 
-def _head(atom: Atom, shaft: Rule) -> bool:
+def _head(atom: Atom, shaft: Placed) -> bool:
     """Checks an unnamed sign for the head of a long arrow."""
     level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
     return not atom.sound and level and atom.height < 0.4 * atom.size

@@ -363,7 +363,7 @@ _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
-    letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    letters = [glyph for glyph in raw.glyphs if glyph.text.strip() and not glyph.slanted]  # no watermark's
     pictures = sum(layout.area(shape.box) for shape in raw.shapes if shape.kind == "image")
     if pictures > (_MARKED if letters else _PICTURED) * raw.width * raw.height and len(letters) < _FEWEST:
         return False
