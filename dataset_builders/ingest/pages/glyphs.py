@@ -371,12 +371,10 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
     name = ctypes.create_string_buffer(128)
     colours: dict[int, str] = {}
     korean = any(0xAC00 <= c.FPDFText_GetUnicode(layer, at) < 0xD400 for at in range(total))
-    index, parted = -1, True
-    while index + 1 < total:
-        index += 1
-        at = index
-        code = _code(layer, at)
-        index += code > 0xFFFF
+    index, parted = 0, True
+    while index < total:
+        at, code = index, _code(layer, index)
+        index += 1 + (code > 0xFFFF)
         parted |= c.FPDFText_IsGenerated(layer, at) == 1 or chr(code).isspace()
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
@@ -393,8 +391,8 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
         code += 0x10000 * (0xD400 <= code < 0xD800 and (math_font or not korean))  # letters cut to 16 bits
         code *= (font, chr(code), round((around[2] - around[0]) / max(size, _INK) * 1000)) not in unnamed
-        if _unsound(code) or (math_font and code == ord(" ")):
-            code = ord(" ") if box[3] - box[1] < _INK else 0  # a space that prints is none
+        prints = box[3] - box[1] >= _INK
+        code = ord(" ") if _unsound(code) and not prints else code * (chr(code) != " " or not (prints and math_font))
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
