@@ -70,6 +70,10 @@ def symbol(character: str) -> str:
     plain = unicodedata.normalize("NFKC", character)
     if name.startswith("GREEK"):
         return _greek(name, character)
+    if name.startswith(("SUPERSCRIPT", "SUBSCRIPT")):
+        return f"{'^_'[name.startswith('SUB')]}{{{symbol(plain)}}}"
+    if name.startswith(("CIRCLED", "PARENTHESIZED")):
+        return character
     if len(plain) == 1 and plain != character and (plain.isascii() or unicodedata.name(plain, "").startswith("GREEK")):
         inner = symbol(plain)
         style = next((style for word, style in _STYLES.items() if word in name), None)
@@ -378,10 +382,6 @@ def _signs(*texts: str) -> Counter[str]:
                 elif sign.strip(" \t\u3000\xa0{}[]$&_^\\#%~=-") and sign[1:] not in _STRUCTURE and "{" not in sign:
                     signs[sign] += 1
     return signs
-
-
-def _fence(match: re.Match[str]) -> str:
-    return "|" if match[2] == "v" else "(" if match[1] == "begin" else ")"
 
 
 def _leaves(atom: Atom) -> Iterator[Atom]:

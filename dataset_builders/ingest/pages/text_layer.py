@@ -10,7 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 from statistics import mode
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -264,6 +265,12 @@ def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
     return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
+def _parted(box: Bounds, parts: Sequence[_Ink]) -> tuple[list[_Ink], list[_Ink]]:
+    """Parts with their middle in a box, and the others."""
+    inside = [layout.contains(box, *part.centre) for part in parts]
+    return [*compress(parts, inside)], [*compress(parts, map(not_, inside))]
+
+
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     """Outlines and grounds with letters in their middle."""
     boxes = []
@@ -425,11 +432,13 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     glyphs = raw.glyphs
     for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
+    tables: list[Piece] = []
+    for table in (table for table in parts.tables if not any(_within(table.box, box) for box in parts.figures)):
+        inside, glyphs = _parted(table.box, glyphs)
+        rules, parts.rules = _parted(table.box, parts.rules)
+        tables.append(Piece("table", table.box, table_lines(table, inside, rules)))
     pieces, glyphs = _labels(parts.figures, glyphs)
-    for table in parts.tables:
-        inside = [glyph for glyph in glyphs if layout.contains(table.box, *glyph.centre)]
-        glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *glyph.centre)]
-        pieces.append(Piece("table", table.box, table_lines(table, inside, parts.rules)))
+    pieces += tables
     sheet = Sheet(
         number, raw.width, raw.height, "text_layer", glyphs, pieces, parts.rules, parts.frames, parts.dividers, unread
     )
@@ -552,7 +561,8 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:
         cells.setdefault(table.cell_of(glyph), []).append(glyph)
-    read = {cell: lines_of(inside, rules) for cell, inside in cells.items()}
+    own_rules = {cell: [rule for rule in rules if table.cell_of(rule) == cell] for cell in cells}
+    read = {cell: lines_of(inside, own_rules[cell]) for cell, inside in cells.items()}
     lines = []
     for row in range(len(table.ys) - 1):
         own = {cell[1]: read[cell] for cell in read if cell[0] == row}
