@@ -324,7 +324,7 @@ _READ: Final = {"number", "type", "options", "figure", "text"}
 
 
 def _most_are_sure(reading: PaperReading) -> Iterator[Breach]:
-    """Where many questions of a paper have doubts, the others have one too: its layout is not understood."""
+    """Few questions have doubts, or all: a paper that gave many was not understood."""
     doubted = [any(doubt.kind in _READ for doubt in draft.doubts) for draft in reading.drafts]
     if sum(doubted) > _DOUBTED * len(doubted):
         text = f"{sum(doubted)} of {len(doubted)} questions of this paper have doubts: compare the others, too"
