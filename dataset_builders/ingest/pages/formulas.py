@@ -627,6 +627,8 @@ _UNDERLINED, _LINED = 0.6, 0.45
 """Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
 _RUN, _PLAIN_FENCE = 0.25, 1.2
 """Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
+_RAISED, _FILLED = 0.55, 1.0
+"""Letter sizes between the base lines of parts of one line, and from one part to the next, at most."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
@@ -770,12 +772,35 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     rows = chains(sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis), goes_on)
     _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
     rows = [_headed(row, small) for row in rows]
+    _level(rows)
     for atom in atoms:
         if not atom.text.strip():
             home = min(rows, key=lambda row: abs(row[0].base - atom.base), default=None)
             if home is not None and abs(home[0].base - atom.base) < 0.5 * home[0].size:
                 home.append(atom)
     return rows
+
+
+def _level(rows: list[list[Atom]]) -> None:
+    """Joins, in place, rows on nearly one line that fill each other's gaps: Word raises formulas by some points."""
+    rows.sort(key=lambda row: row[0].base)
+    for place in range(len(rows) - 1, 0, -1):
+        above, below = rows[place - 1 : place + 1]
+        size = min(above[0].size, below[0].size)
+        if below[0].base - above[0].base < _RAISED * size and _fill(above, below, size):
+            host, other = sorted((above, below), key=lambda row: -sum(atom.width for atom in row))
+            down = host[0].base - other[0].base
+            for atom in other:
+                atom.top, atom.bottom, atom.base = atom.top + down, atom.bottom + down, atom.base + down
+            rows[place - 1 : place + 1] = [[*host, *other]]
+
+
+def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
+    """Checks for ink of two rows side by side, close wherever one of them ends and the other goes on."""
+    own = set(map(id, row))
+    ordered = sorted((*row, *other), key=lambda atom: atom.left)
+    pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]
+    return all(-0.1 * size < b.left - a.right < _FILLED * size for a, b in pairs)
 
 
 def _stretched(atom: Atom) -> bool:
@@ -786,6 +811,8 @@ def _stretched(atom: Atom) -> bool:
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
     plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in STRETCHED] or row
+    wide = [atom for atom in plain if atom.text[0] >= "\u2e80" and not atom.math]  # formulas are set in any size
+    plain = wide if len(wide) >= _FEWEST_WIDE else plain
     sizes: dict[int, float] = {}
     for atom in plain:
         sizes[round(2 * atom.size)] = sizes.get(round(2 * atom.size), 0.0) + max(1.0, atom.right - atom.left)

@@ -870,7 +870,7 @@ _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
     0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
-    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘",
+    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘", 0x72: "\u20d7", 0x75: "\u20d7",
 }  # fmt: skip
 """MathType's Extra."""
 
