@@ -40,13 +40,17 @@ def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[s
     pages = find_pages(root)
     style = read_template("ingest.css")
     rows = [_paper(root, paper, pages) for paper in papers]
-    page = environment().get_template("ingest.html.j2").render(
-        papers=rows,
-        failed=list(failed),
-        permille=lambda share: round(1000 * share),
-        totals=sum((Counter(row["counts"]) for row in rows), Counter()),
-        style=Markup(style),
-        style_hash=csp_hash(style),
+    page = (
+        environment()
+        .get_template("ingest.html.j2")
+        .render(
+            papers=rows,
+            failed=list(failed),
+            permille=lambda share: round(1000 * share),
+            totals=sum((Counter(row["counts"]) for row in rows), Counter()),
+            style=Markup(style),
+            style_hash=csp_hash(style),
+        )
     )
     target = root / "report.html"
     write_atomically(target, page.encode("utf-8", "replace").decode())
