@@ -94,7 +94,7 @@ _READ: Final = re.compile(
 """Names of commands that need no macro."""
 _INPUT: Final = re.compile(
     r"\\(?:input|include|subfile|(documentclass|LoadClass)|(usepackage|RequirePackage))\s*(?:\[[^\]]{0,999}\]\s*)?"
-    r"\{([\w\s,.-]{1,999})\}"
+    r"\{([\w\s,./-]{1,999})\}"
 )
 _ELSEWHERE: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)|[^h]*ref")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
@@ -194,35 +194,38 @@ def opened_by(path: Path) -> set[Path]:
 
 def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
-    beside = {file.name for file in path.parent.iterdir()}  # each is looked up once
+    folder, tried = path.resolve().parent, set[str]()
+
+    def text_of(file: Path) -> str:
+        return _INPUT.sub(body, _uncommented(decoded(file).replace("\r\n", "\n")))
 
     def body(match: re.Match[str]) -> str:
         suffix = ".cls" if match[1] else ".sty" if match[2] else ".tex"
-        if suffix == ".tex":
-            text = inner(match[3], suffix)
-            if text is None:
-                return match[0]
-            return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
-        styles.extend(filter(None, [inner(name, suffix) for name in match[3].split(",")]))
+        names = [match[3]] if suffix == ".tex" else match[3].split(",")
+        texts = [text_of(file) for name in names if (file := own_file(name.strip(), suffix))]
+        if suffix == ".tex" and texts:
+            return (texts[0].partition("\\begin{document}")[2] or texts[0]).partition("\\end{document}")[0]
+        styles.extend(texts)
         return match[0]
 
-    def inner(name: str, suffix: str) -> str | None:
-        name = f"{name.strip().removesuffix(suffix)}{suffix}"
-        if name not in beside:
+    def own_file(name: str, suffix: str) -> Path | None:
+        """A file of the paper's folder that is not opened yet, if it is not too large."""
+        name = f"{name.removesuffix(suffix)}{suffix}"
+        if name in tried:
             return None
-        beside.remove(name)
+        tried.add(name)
         try:
-            file = (path.parent / name).resolve()
-            is_own = file.parent == path.resolve().parent and file not in opened and file.is_file()
+            file = (folder / name).resolve()
+            is_own = file.is_relative_to(folder) and file not in opened and file.is_file()
             size = sum(each.stat().st_size for each in (*opened, file)) if is_own else 0
         except (OSError, RuntimeError):  # links in a ring
             return None
         if not is_own or len(opened) > MAX_FILES or size > MAX_TEXT:
             return None
         opened.add(file)
-        return _whole(file, opened, styles)
+        return file
 
-    return _INPUT.sub(body, _uncommented(decoded(path).replace("\r\n", "\n")))
+    return text_of(path)
 
 
 def _uncommented(text: str) -> str:
