@@ -32,11 +32,7 @@ _NAME = re.compile(r"[\w.-]{1,200}")
 
 
 def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[str] = ()) -> Path:
-    """Writes `root/report.html`; `failed` has a line for each unusable PDF of the last call.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Writes `root/report.html`; `failed` has a line for each unusable PDF of the last call."""
     pages = find_pages(root)
     style = read_template("ingest.css")
     rows = [_paper(root, paper, pages) for paper in papers]

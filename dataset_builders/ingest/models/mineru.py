@@ -1,8 +1,8 @@
 """MinerU and RapidDoc.
 
-Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older one
-(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: names that lead out
-of the folder, boxes off the page and huge files are refused.
+Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older
+(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: files elsewhere, boxes off
+the page and huge files are refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by MinerU; UserError if MinerU is not installed, fails, or takes too long."""
+    """Yields the pages of a paper by MinerU; UserError if it is not installed, or fails."""
     program = shutil.which("mineru-kit") or shutil.which("mineru")
     if program is None:
         raise UserError(
@@ -62,7 +62,7 @@ _CODE: Final = (
 
 
 def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by RapidDoc, which reads Chinese with English by default; UserError if it fails."""
+    """Yields the pages of a paper by RapidDoc, as Chinese with English by default; UserError if it fails."""
     if importlib.util.find_spec("rapid_doc") is None:
         raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
     if not (name := (row := language_of(language or "zh")).rapid):
@@ -94,7 +94,7 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
 
 
 def read(output: Path, pdf: Path, pages: range | None = None, origin: Origin = "mineru") -> Iterator[PageBlocks]:
-    """Yields the pages of a paper from MinerU's output; UserError if there is no output of MinerU, or it is damaged."""
+    """Yields the pages of a paper from MinerU's output; UserError if there is none, or it is damaged."""
     with closing(_Output(output)) as files:
         blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
@@ -126,11 +126,7 @@ class _Output:
             self._zip.close()
 
     def bytes(self, name: str, limit: int) -> bytes | None:
-        """A file by its name; None if it is missing, too big or outside.
-
-        Raises:
-            UserError: it cannot be read, or is encrypted.
-        """
+        """A file by its name; None if it is missing, too big or outside; UserError if it is damaged."""
         if self.sizes.get(name, limit + 1) > limit:
             return None
         try:

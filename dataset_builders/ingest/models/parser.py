@@ -51,7 +51,7 @@ class UnreadQuestion:
 
 
 def written(question: UnreadQuestion, id: str, language: Language, subject: str, template: Template) -> Draft | None:
-    """The draft of a question that only a model reads; None if its number, text and options do not stand there so."""
+    """The draft of a question that only a model reads; None if it is not on the page so."""
     reply, page = question.reply, bare(_text(question.page))
     rows = [row for row in reply.get("options") or [] if isinstance(row, dict)]
     options = [Option(label=str(row.get("label")).strip(" .()"), text=str(row.get("text")).strip()) for row in rows]
@@ -245,7 +245,7 @@ def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
 
 
 def _readings(draft: Draft, page: str) -> dict[str, str]:
-    """The fields of a draft as text, by their names in a reply; of its question what the model was given."""
+    """The fields of a draft as text, by their names in a reply; of its question what the model saw."""
     lines = draft.question.split("\n")
     return {
         "number": draft.number,
@@ -269,7 +269,7 @@ def _said(field: str, value: Any) -> str | None:
 
 
 def _agree(field: str, ours: str, theirs: str) -> bool:
-    """Compares two readings; of questions nine in ten letters are enough, as formulas are spelt anew."""
+    """Compares two readings; of questions most letters are enough, as formulas are spelt anew."""
     first, second = bare(ours), bare(theirs)
     if first == second or field != "question":
         return first == second

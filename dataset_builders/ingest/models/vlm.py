@@ -1,10 +1,10 @@
 """Vision-language models that read pages.
 
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
-page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
-documented form. A reply in another form is asked for again; after three times the region is left unread, with its
-picture and a note. A page without a layout ends the paper. The rules read each page too: where they read otherwise the
-lines have both readings, and lines and figures that are in no region are kept.
+page and names its regions; the others get our layout. Each region but a figure is read by itself. A reply in another
+form than the documented one is asked for again; after three times the region is left unread, with its picture and a
+note. A page without a layout ends the paper. The rules read each page too: lines have both readings where they differ,
+and lines and figures that are in no region are kept.
 """
 
 from __future__ import annotations
@@ -281,8 +281,8 @@ class Reader(Model):
     def _request(self, name: str, png: bytes, prompt: str, tokens: int) -> Request:
         image = Image(bytes=png)
         system = [text_message("system", self.form.system)] if self.form.system else []
-        asked = Message(role="user", content=[image_part(image), text_part(prompt)])
-        return request(_TASK, name, [*system, asked], tokens, images={image.sha256: image})
+        page = Message(role="user", content=[image_part(image), text_part(prompt)])
+        return request(_TASK, name, [*system, page], tokens, images={image.sha256: image})
 
 
 def _block(block: Block, element: Element | None, reply: str | None, crop: bytes) -> Block:
@@ -301,7 +301,7 @@ def _block(block: Block, element: Element | None, reply: str | None, crop: bytes
 
 
 def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
-    """The model's blocks with the rules' reading where it differs, and the rules' lines that are in none of them.
+    """The model's blocks with the rules' reading where it differs, and lines that only the rules have.
 
     A figure of the rules is one thing, in a figure or table of the model; a figure of the model has its labels alone.
     """
@@ -332,7 +332,7 @@ def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
 
 
 def _doubted(block: Block, rules: Sequence[Line]) -> Block:
-    """A block whose lines have the rules' reading where it differs; a figure has the rules' lines as its labels."""
+    """A block with the rules' reading of lines where it differs; a figure has the rules' lines as labels."""
     if block.kind == "figure":
         return replace(block, lines=list(rules))
     if len(rules) != len(block.lines):

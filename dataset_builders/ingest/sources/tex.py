@@ -242,13 +242,13 @@ def _uncommented(text: str) -> str:
 
 
 def _group(text: str, place: int) -> tuple[str, int]:
-    """The text of a group in braces that begins at a place, all there is if it is not closed, and the place behind."""
+    """The text of a group in braces at a place, all there is if it is not closed, and the place behind."""
     end = _closing("}", text, place, len(text)) or len(text)
     return text[place + 1 : end], end + 1
 
 
 def _closing(sign: str, text: str, place: int, limit: int) -> int:
-    """The place of the sign that closes what begins at a place, a group or a formula; 0 if none does so far."""
+    """The place of the sign that closes a group or a formula; 0 if none does so far."""
     depth = 0
     for token in _TOKENS.finditer(text, place, limit):
         depth += (token[0] == "{") - (token[0] == "}")
@@ -348,7 +348,7 @@ class Reader:
             self.heading(self.titles.pop(name, ""), name not in _TITLES[3:])
 
     def set_flags(self, preamble: str) -> None:
-        """Sets the flags of a preamble; one that is set within a group or a condition is not known."""
+        """Sets the flags of a preamble; within a group or a condition they are not known."""
         depth = 0
         for token in re.finditer(rf"{_BRANCH.pattern}|{_FLAG.pattern}|\\.|[{{}}]", preamble, re.DOTALL):
             depth += token[0] == "{" or (token[1] or "").startswith("if")
@@ -382,7 +382,7 @@ class Reader:
         return place
 
     def _branch(self, flag: str, branches: Sequence[str]) -> None:
-        """Reads the branch of a condition that is printed, both if that is not known, and one of solutions as such."""
+        """Reads the branch that is printed, both if that is not known, and one of solutions as such."""
         name = flag.removeprefix("\\not")
         solves, is_set = _SOLVED.fullmatch(name), self.flags.get(name)
         branch, other = [*branches, "", ""][:2]
@@ -483,7 +483,7 @@ class Reader:
                 self.counters[inner] = 0
 
     def _reads(self, name: str, depth: int = 0) -> bool:
-        """Checks for a command that is understood; takes a macro of a class or package if all commands in it are."""
+        """Checks for a known command, or takes a macro of a class or package if all commands in it are known."""
         if name in self.offered and depth < MAX_DEPTH:
             many, default, body = self.offered.pop(name)
             if all(self._reads(inner, depth + 1) for inner in re.findall(r"\\([A-Za-z@]+)", body)):
@@ -492,10 +492,7 @@ class Reader:
         return name in self.macros or bool(_READ.fullmatch(name)) or is_number
 
     def _defines(self, environment: str) -> bool:
-        """Checks for an environment that the paper itself defines, by commands that are understood.
-
-        One for questions needs a number that it prints, itself or by a macro in it.
-        """
+        """Checks for an environment that the paper defines by known commands; one for questions prints its number."""
         name = f"begin {environment}"
         if name not in self.own:
             body = self.macros[name][2] if name in self.macros and name not in self.offered else ""

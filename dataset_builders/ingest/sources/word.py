@@ -154,7 +154,7 @@ class _Numbers:
 
 
 def numeral(number: int, form: str) -> str:
-    """A number in a form of Word, of LaTeX or of a web page; plain digits for a form that is not known."""
+    """A number in a form of Word, LaTeX or a web page; digits for an unknown form."""
     if re.search("etter|lph|latin", form) and 0 < number <= 26 * 26:
         letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letter.upper() if form.startswith(("upper", "A")) else letter
@@ -267,7 +267,7 @@ class _Document:
         return [paragraph, *self.boxes]
 
     def _questioned(self, paragraph: Paragraph) -> Paragraph:
-        """A paragraph without its text in the colour of the answers; with it where that marks options."""
+        """A paragraph without text in the colour of the answers, unless that marks options."""
         text, labels = paragraph.text, _inked_labels(paragraph.text)
         self.writer.answers += labels
         paragraph.text = _PLAIN.sub("", text)
@@ -355,16 +355,13 @@ class _Document:
                     paragraph.formula(formula) if formula else paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
-        """Pictures and text boxes of a drawing; a placeholder where it holds neither.
-
-        Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
-        """
+        """Pictures and text boxes of a drawing, or a placeholder; short texts are labels of what is drawn."""
         pictures, texts = [], list[Cell]()
         for part in _within(node, "blip", "imagedata", "txbxContent"):
             if part.tag == "txbxContent":
                 texts += [cell for cell in [self._cell(part)] if cell]
             else:
-                target = self.relations.get(part.get("embed") or part.get("id", ""), "")
+                target = self.relations.get(part.get("embed", "") or part.get("id", ""), "")
                 pictures.append(self._part(target) if target.startswith("word/media/") else None)
         grouped = any(part.tag in ("wgp", "group", "wpc") for part in node.iter())
         boxes = [
