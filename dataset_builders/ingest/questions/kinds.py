@@ -12,7 +12,7 @@ from livek12.core.languages import language_of
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, chinese_names, kind_of, settle
 from livek12.core.records import Language
 from livek12.core.scripts import both_scripts, simplified
-from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS
+from livek12.dataset_builders.ingest.questions.headings import speaks_of_exam
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -51,8 +51,6 @@ _NAMES = both_scripts(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
-RULE = 2
-"""Words of the exam that make a rule of a line."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = both_scripts(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -176,7 +174,7 @@ def asks(text: str) -> bool:
 
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
-    return [line for line in lines if asks(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < RULE]
+    return [line for line in lines if asks(line) and not speaks_of_exam(re.split("[(（]", line)[0])]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:
