@@ -173,21 +173,30 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
 
 
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
-    """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
+    """Heads of another form, each of which asks: from 1 on in a section that has none of the run, or in a gap of it.
 
-    Numbers in brackets, (1) or 1), are parts of one question, unless the title speaks of several.
+    Numbers in brackets, (1) or 1), are parts of one question, unless the section's title speaks of several.
     """
     places = [head.place for head in run]
     titles = [place for place in sections if not _NAMED.match(items[place].text)]  # a question may have a heading
-    for title, end in pairwise([*titles, len(items)]):
-        if not run or bisect_left(places, title) < bisect_left(places, end):
-            continue
-        own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
+    stretches = [
+        (title, end, 1, MAX_NUMBER)
+        for title, end in pairwise([*titles, len(items)])
+        if run and bisect_left(places, title) == bisect_left(places, end)
+    ]
+    stretches += [
+        (a.place, b.place, a.number + 1, b.number - 1)
+        for a, b in pairwise(run)
+        if not (a.label or b.label) and 1 < b.number - a.number <= _FAR
+    ]
+    for begin, end, first, last in stretches:
+        own = [replace(head, place=head.place + begin + 1) for head in anchors(items[begin + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
-        counted = [head.number for head in own] == [*range(1, len(own) + 1)]
-        several = _is_of_several(items[title].text) or all_each(items[title].text)
+        counted = [head.number for head in own] == [*range(first, first + len(own))]
+        several = first > 1 or _is_of_several(items[begin].text) or all_each(items[begin].text)
         parts = own and re.match(r"[(（]|\d+\s?[)）]", items[own[0].place].text) and not several
-        if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
+        whole = len(own) == last - first + 1 if first > 1 else len(own) > 1
+        if whole and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
 

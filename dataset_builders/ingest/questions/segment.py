@@ -495,7 +495,8 @@ class _Sorter:
     def shared(self, item: Item, passage: SharedText) -> None:
         """Begins a passage; a guess doubts the question before it too."""
         self.passages += [(passage, [])] if passage.numbers else []
-        self.target = self.passages[-1][1] if passage.numbers else self.body.front
+        if not passage.is_own:
+            self.target = self.passages[-1][1] if passage.numbers else self.body.front
         self.target.append(item)
         if self.body.segments:
             self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
