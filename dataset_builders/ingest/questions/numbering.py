@@ -155,7 +155,7 @@ def anchors(
         run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
     run = (_unnumbered(items, run, sections) if weak else []) or run
-    more = [*_of_own_form(items, run, sections), *_of_types(items, run, others)]
+    more = [*_of_own_form(items, run, sections, gaps=strays), *_of_types(items, run, others)]
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
 
 
@@ -172,7 +172,9 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
             yield from (replace(head, part=each.kind[1]) for head in own)
 
 
-def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
+def _of_own_form(
+    items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool
+) -> Iterator[_Candidate]:
     """Heads of another form, each of which asks: from 1 on in a section that has none of the run, or in a gap of it.
 
     Numbers in brackets, (1) or 1), are parts of one question, unless the section's title speaks of several.
@@ -186,7 +188,7 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) ->
     ]
     stretches += [
         (a.place, b.place, a.number + 1, b.number - 1)
-        for a, b in pairwise(run)
+        for a, b in pairwise(run if gaps else ())
         if not (a.label or b.label) and 1 < b.number - a.number <= _FAR
     ]
     for begin, end, first, last in stretches:

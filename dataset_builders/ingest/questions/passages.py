@@ -293,15 +293,20 @@ def _gap(above: Item, below: Item) -> float:
 
 
 def _form_ends(items: Sequence[Item], bounds: Sequence[int]) -> dict[int, int]:
-    """Begins of the last lines before bounds that come again before others, and of which one speaks of the exam."""
+    """Begins of the last lines before bounds that are the form's: notes in brackets, or lines that end others too.
+
+    One of them speaks of the exam, and none asks.
+    """
     lasts = {end: range(max(begin + 1, end - _MOST_FORM), end) for begin, end in pairwise([-1, *bounds])}
     many = Counter(shape for places in lasts.values() for shape in {shape_of(items[at].text) for at in places})
-    forms = {}
-    for end, places in lasts.items():
-        lines = [*takewhile(lambda at: many[shape_of(items[at].text)] > 1 and not _asks(items[at]), reversed(places))]
-        if any(INSTRUCTS.search(items[at].text) for at in lines):
-            forms[end] = lines[-1]
-    return forms
+
+    def is_note(at: int) -> bool:
+        text = items[at].text
+        noted = _IN_BRACKETS.fullmatch(text) and speaks_of_exam(text)
+        return bool(noted or many[shape_of(text)] > 1) and not _asks(items[at])
+
+    runs = {end: [*takewhile(is_note, reversed(places))] for end, places in lasts.items()}
+    return {end: run[-1] for end, run in runs.items() if any(INSTRUCTS.search(items[at].text) for at in run)}
 
 
 def _is_of_form(rest: Sequence[Item], before: Sequence[Item]) -> bool:
