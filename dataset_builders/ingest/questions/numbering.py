@@ -172,9 +172,7 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
             yield from (replace(head, part=each.kind[1]) for head in own)
 
 
-def _of_own_form(
-    items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool
-) -> Iterator[_Candidate]:
+def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool) -> Iterator[_Candidate]:
     """Heads of another form, each of which asks: from 1 on in a section that has none of the run, or in a gap of it.
 
     Numbers in brackets, (1) or 1), are parts of one question, unless the section's title speaks of several.

@@ -72,6 +72,7 @@ _OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|ver
 """Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
+_WORD = re.compile(r"[^\W\d_]{2}")
 _IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _MOST_FORM = 4
 """Lines at the end of a question that may be those of the form."""
@@ -128,15 +129,15 @@ def find_passages(
         lead = begin + rest
         if not rest or lead <= parted:
             continue
-        before, behind = items[begin:lead], items[lead:stop]
+        above, below = items[begin:lead], items[lead:stop]
         shown = one_line(items[lead].text or items[lead].block.kind, 40)
         text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
-        if _is_of_form(behind, before):
+        if _is_of_form(below, above):
             passages[lead] = SharedText(None)
         elif end in titles:
             continue
-        elif _is_brief(behind, before):
-            titled = _is_set_apart(items[lead], before)
+        elif _is_brief(below, above):
+            titled = _is_set_apart(items[lead], above)
             numbers = (heads[end].number, _last_part(heads, end)) if following else None
             passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
         elif following:
@@ -144,7 +145,8 @@ def find_passages(
         else:
             passages[lead] = SharedText(None, text, is_own=True)
     for place, first in guesses.items():
-        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
+        ends = {*passages, *guesses, *titles, len(items)} - {*forms.values()}
+        end = min(bound for bound in ends if bound > first)
         before = max(at for at in heads if at < place)
         behind = min(bound for bound in bounds if bound > first)
         titled = _is_set_apart(items[place], items[before:place])
@@ -249,7 +251,8 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         lines = [each.text for each in texts[-_LAST:]]
         closed = place > 1 and bool(texts) and id(texts[-1]) in worth
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
-        out = _is_out(item, before)
+        wrapped = own[place - 1].line and wraps(own[place - 1], columns)
+        out = not wrapped and _is_out(item, before) and any(asks(each.text) for each in before)
         if place != options and (item.line is None or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
@@ -260,10 +263,12 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         under = _gap(rest[-1], below) if below else 1.0
         nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
-        if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=out):
+        leads = _leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest))
+        if left and item.line and not _goes_on(item, before) and leads:
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
-        apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
+        ends = below is None and speaks_of_exam("\n".join(each.text for each in rest))
+        apart = ends or left or far or right or _ANNOUNCES.search(rest[-1].text)
         if (apart and len(rest) <= _BRIEF and _is_brief(rest, before)) or (far and not any(each.line for each in rest)):
             return place
         if _is_of_form(rest, before):
@@ -273,10 +278,11 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
 
 def _is_out(item: Item, before: Sequence[Item]) -> bool:
     """Checks for the first line of a page that is left of the lines of a question, which hang behind its number."""
-    lefts = [each.box.left for each in before if each.line and each.column == item.column]
+    head = before[0].box.page, item.column
+    lefts = [each.box.left for each in before if each.line and (each.box.page, each.column) == head]
     hang = min(lefts[1:], default=0.0)
-    turned = item.box.page > before[-1].box.page and len(lefts) > _FEWEST_LABELS - 1
-    return bool(item.line) and turned and max(lefts[0], item.block.box.left) < hang - _OUT
+    turned = item.box.page > before[-1].box.page and len(lefts) > 2 and bool(_WORD.search(item.text))
+    return turned and max(lefts[0], item.block.box.left) < hang - _OUT
 
 
 def _goes_on(item: Item, before: Sequence[Item]) -> bool:
