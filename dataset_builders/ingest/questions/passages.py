@@ -144,26 +144,38 @@ def find_passages(
             guesses[lead] = end
         else:
             passages[lead] = SharedText(None, text, is_own=True)
+    ends = sorted({*passages, *guesses, *titles, len(items)} - {*forms.values()})
     for place, first in guesses.items():
-        ends = {*passages, *guesses, *titles, len(items)} - {*forms.values()}
-        end = min(bound for bound in ends if bound > first)
-        before = max(at for at in heads if at < place)
-        behind = min(bound for bound in bounds if bound > first)
-        titled = _is_set_apart(items[place], items[before:place])
-        choices = items[place].line and _options_end(items[before:place], columns)
-        choices = choices and _options_end(items[first:behind], columns)
-        here = [at for at in heads if first <= at < end]
-        here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
-        here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
-        last = max(_last_part(heads, first), *(heads[at].number for at in here))
-        text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
-        guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
-        passages[place] = SharedText((heads[first].number, last), guess)
+        end = next(bound for bound in ends if bound > first)
+        passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
     first = min(heads, default=len(items))
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
     } | _titles(items, heads, titles)
+
+
+def _guessed(
+    items: Sequence[Item],
+    place: int,
+    run: range,
+    heads: Mapping[int, Anchor],
+    bounds: Sequence[int],
+    columns: Columns,
+) -> SharedText:
+    """The passage at a place, of the questions in a run: on the first's page, or all with options or below a title."""
+    before, first = max(at for at in heads if at < place), run.start
+    behind = next(bound for bound in bounds if bound > first)
+    titled = _is_set_apart(items[place], items[before:place])
+    choices = items[place].line and _options_end(items[before:place], columns)
+    choices = choices and _options_end(items[first:behind], columns)
+    here = [at for at in heads if at in run]
+    here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
+    here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
+    last = max(_last_part(heads, first), *(heads[at].number for at in here))
+    text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
+    guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
+    return SharedText((heads[first].number, last), guess)
 
 
 def _parted(items: Sequence[Item], begin: int, end: int, heads: Mapping[int, Anchor]) -> int:
