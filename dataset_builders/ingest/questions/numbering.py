@@ -173,9 +173,9 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
 
 
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool) -> Iterator[_Candidate]:
-    """Heads of another form, each of which asks: from 1 on in a section that has none of the run, or in a gap of it.
+    """Heads of another form, each of which asks, in a section without heads or a gap of the run.
 
-    Numbers in brackets, (1) or 1), are parts of one question, unless the section's title speaks of several.
+    Numbers in brackets, (1) or 1), are parts, unless the section's title speaks of several.
     """
     places = [head.place for head in run]
     titles = [place for place in sections if not _NAMED.match(items[place].text)]  # a question may have a heading

@@ -163,7 +163,7 @@ def _guessed(
     bounds: Sequence[int],
     columns: Columns,
 ) -> SharedText:
-    """The passage at a place, of the questions in a run: on the first's page, or all with options or below a title."""
+    """The passage of a run's questions: those on the first's page, or all with options or below a title."""
     before, first = max(at for at in heads if at < place), run.start
     behind = next(bound for bound in bounds if bound > first)
     titled = _is_set_apart(items[place], items[before:place])
@@ -179,14 +179,14 @@ def _guessed(
 
 
 def _parted(items: Sequence[Item], begin: int, end: int, heads: Mapping[int, Anchor]) -> int:
-    """Place of the last head of a part with its question's number, "Question 10C" or "10(c)", up to `end`."""
+    """Place of the last head of a part with its question's number, 10C or 10(c)."""
     number = heads[begin].number if begin in heads else 0
     named = ((at, _OF_PART.match(items[at].text)) for at in range(begin + 1, end))
     return max((at for at, part in named if part and int(part[1] or part[2]) == number), default=begin)
 
 
 def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
-    """The number of the last part of a question, 7-5, whose first begins at a place; else its own number."""
+    """Number of the last part, 7-5, of a question; else its own."""
     level = heads[first].label.rpartition("-")[0]
     if not level or heads[first].number > 1:
         return heads[first].number
@@ -289,7 +289,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
 
 
 def _is_out(item: Item, before: Sequence[Item]) -> bool:
-    """Checks for the first line of a page that is left of the lines of a question, which hang behind its number."""
+    """Checks for the first line of a page, left of lines that hang behind a number."""
     head = before[0].box.page, item.column
     lefts = [each.box.left for each in before if each.line and (each.box.page, each.column) == head]
     hang = min(lefts[1:], default=0.0)
@@ -311,10 +311,7 @@ def _gap(above: Item, below: Item) -> float:
 
 
 def _form_ends(items: Sequence[Item], bounds: Sequence[int]) -> dict[int, int]:
-    """Begins of the last lines before bounds that are the form's: notes in brackets, or lines that end others too.
-
-    One of them speaks of the exam, and none asks.
-    """
+    """Begins of the form's lines before bounds: notes in brackets, or lines that come again, on the exam."""
     lasts = {end: range(max(begin + 1, end - _MOST_FORM), end) for begin, end in pairwise([-1, *bounds])}
     many = Counter(shape for places in lasts.values() for shape in {shape_of(items[at].text) for at in places})
 
@@ -328,7 +325,7 @@ def _form_ends(items: Sequence[Item], bounds: Sequence[int]) -> dict[int, int]:
 
 
 def _is_of_form(rest: Sequence[Item], before: Sequence[Item]) -> bool:
-    """Checks for lines most of which speak of the exam, the first set apart: centred, in brackets or in capitals."""
+    """Checks for lines on the exam, the first centred, in brackets or in capitals."""
     lines = [item.text for item in rest if item.line and not (item.line.pitch or _is_kept(item.text))]
     if len(lines) < len(rest) or not speaks_of_exam("\n".join(lines)) or _asks(rest[0]):
         return False
@@ -338,7 +335,7 @@ def _is_of_form(rest: Sequence[Item], before: Sequence[Item]) -> bool:
 
 
 def _asks(item: Item) -> bool:
-    """Checks for a picture, the rest of a sentence, or a line that asks or has what questions have."""
+    """Checks for a picture, or a line of a question."""
     return item.line is None or item.text[:1].islower() or asks(item.text) or _is_kept(item.text)
 
 
@@ -350,10 +347,7 @@ def _is_kept(text: str) -> bool:
 
 
 def _is_brief(rest: Sequence[Item], before: Sequence[Item] = ()) -> bool:
-    """Checks for few lines that ask nothing or announce questions, and have what no question has.
-
-    They have neither label nor points, and none stands in the question too.
-    """
+    """Checks for lines that ask nothing or announce questions, unlike those of questions, and new in theirs."""
     text = "\n".join(item.text for item in rest)
     own = any(_is_kept(item.text) for item in rest) or {item.text for item in rest} & {item.text for item in before}
     words = all(

@@ -605,7 +605,7 @@ def _name_sections(segments: Sequence[Segment]) -> None:
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?(?: of (.+) w(?:as|ere))?.* not found$")
-"""A line that tells of numbers that were not found: the first and the last of them, and the part that lacks them."""
+"""A line on missing numbers: the first, the last, and their part."""
 
 
 def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -> list[str]:
@@ -680,10 +680,7 @@ _FEWEST, _MOST = 3, 20
 
 
 def _share_texts(body: Body) -> None:
-    """Gives the text below a section's title to its questions: a passage, or the task of those that ask nothing.
-
-    Without a title the task is the line above the first question, and doubted.
-    """
+    """Gives the text below a section's title to its questions: a passage, or the task of those that ask nothing."""
     above = [item for item in body.front[-1:] if item.line and is_running(item.text)]
     for _, group in groupby(body.segments, key=lambda question: id(question.section)):
         own = [*group]
@@ -707,7 +704,7 @@ def _share_texts(body: Body) -> None:
 
 
 def _asks_itself(question: Segment) -> bool:
-    """Checks a question's text, without lines of code, for a demand, a blank or options."""
+    """Checks for a demand, a blank or options outside of code."""
     text = "\n".join(item.text for item in question.items if not (item.line and item.line.pitch))
     return asks(text) or "__" in text or bool(_FIRST_LABEL.search(text))
 
@@ -738,7 +735,7 @@ def _add_inline(body: Body) -> None:
 
 
 def _add_unnumbered(body: Body) -> None:
-    """Adds the questions of each section without numbers: each of a list (a), (b), … that asks, or all that asks."""
+    """Adds the questions of sections without numbers: those of a list (a), (b), …, or all that asks."""
     for section in body.sections:
         place = _place(body, section)
         if any(question.section is section for question in body.segments):
@@ -776,10 +773,7 @@ def _unnumbered(items: Sequence[Item]) -> str:
 
 
 def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … at one edge, each of which asks or has a list further in.
-
-    With `bullets`, those too begin a list, without letters.
-    """
+    """Letters, ends and lines of a list (a), (b), … or of bullets, each of which asks or has a list further in."""
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
     if bullets and not heads:
         heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]
