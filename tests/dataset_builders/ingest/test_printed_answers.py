@@ -251,3 +251,30 @@ def test_a_numbered_line_over_two_columns_is_a_question() -> None:
 def test_missing_numbers_are_those_of_the_errors(errors: list[str], missing: int) -> None:
     paper = read(page("1. Find a."))
     assert counts(paper.model_copy(update={"errors": errors}))["missing"] == missing
+
+
+@pytest.mark.parametrize(
+    ("source", "look", "part"),
+    [
+        ("Is it #text(fill: red)[gold] or tin?", "#f43", "gold"),
+        ("Is it *gold* or tin?", "bold", "gold"),
+        ("Is it #highlight(fill: yellow)[gold] or tin?", "marked", "gold"),
+        ("Is it #text(fill: red)[$x^2+1$] or $y^3$?", "#f43", "$x^2+1$"),
+    ],
+)
+def test_parts_of_a_line_have_looks_of_their_own(source: str, look: str, part: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    (made,) = pages_of(typeset(source, tmp_path / "paper.pdf"))
+    ((line,),) = (block.lines for block in made.blocks)
+    assert [(own, text.strip()) for own, text in line.inks if own] == [(look, part)]
+    assert "".join(text for _, text in line.inks) == line.text
+    assert line.look == ""
+
+
+def test_white_letters_on_a_rule_are_not_printed(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "paper.pdf"
+    rule = b"0 g 100 698 120 1 re f 1 g BT /F1 12 Tf 110 700 Td (hidden gaps) Tj ET 0 g "
+    file.write_bytes(plain_pdf(1, rule + b"BT /F1 12 Tf 40 700 Td (1. Find) Tj ET"))
+    assert "hidden" not in "".join(block.text for block in pages_of(file)[0].blocks)
+    assert not any(letter in pages_of(file)[0].blocks[0].text for letter in "gp")
