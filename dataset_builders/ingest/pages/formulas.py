@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, combinations, pairwise
 from statistics import mode
 from typing import Final, TypeVar
@@ -944,7 +944,7 @@ def _inks(ordered: Sequence[Atom], head: Atom, text: str) -> tuple[tuple[str, st
         runs[-1][1].append(atom)
     if not 1 < len(runs) < _MOST_INKS:
         return ()
-    bare = [_GROUND.sub("", written(run, head)) for _, run in runs]
+    bare = [_GROUND.sub("", written([*map(replace, run)], head)) for _, run in runs]  # writing doubts its letters
     places = [place for place, sign in enumerate(text) if not _GROUND.match(sign)]
     if "".join(bare) != "".join(text[place] for place in places):
         return ()

@@ -11,8 +11,8 @@ import pytest
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import split_answered
-from livek12.dataset_builders.ingest.keys.printed import take_set_apart
-from livek12.dataset_builders.ingest.keys.solved import _chosen
+from livek12.dataset_builders.ingest.keys.ink import take_ink
+from livek12.dataset_builders.ingest.keys.printed import take_letters
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -52,7 +52,7 @@ def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
              for formula, name in zip(FORMULAS, NAMES, strict=True)]  # fmt: skip
     for draft, name in zip(printed(parts, tmp_path).drafts, NAMES, strict=True):
         assert name not in draft.question
-        assert " ".join([*draft.answer, draft.solution or ""]).split() == f"{name} By {name}".split()
+        assert draft.answer == [name, f"By {name}"]
 
 
 def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
@@ -103,9 +103,8 @@ def test_the_option_that_is_set_apart_in_a_copy_is_the_key(apart: str, tmp_path:
 def test_the_bold_head_of_a_copy_is_no_option(texts: Sequence[str], bold: int, label: str) -> None:
     made = page("1. How many roots has it?", *(f"{name}. {text}" for name, text in zip("ABCD", texts, strict=True)))
     made.blocks[bold] = replace(made.blocks[bold], lines=[replace(made.blocks[bold].lines[0], bold=True)])
-    draft = read(page("1. How many?", *(f"{name}. {name}" for name in "ABCD"))).drafts[0]
     options = [Option(label=name, text=text) for name, text in zip("ABCD", texts, strict=True)]
-    assert _chosen(draft.model_copy(update={"options": options}), flatten([made]).items) == label
+    assert take_ink(flatten([made]).items, 2, options, "bold").chosen == label
 
 
 @pytest.mark.parametrize(
@@ -183,7 +182,7 @@ def test_a_question_that_is_only_a_table_prints_no_answer() -> None:
     table = replace(made.blocks[10], kind="table", lines=[replace(made.blocks[10].lines[0], text="a\tb")])
     blocks = [{**figures, 10: table}.get(at, block) for at, block in enumerate(made.blocks)]
     body, _ = segmented([replace(made, blocks=blocks)])
-    take_set_apart(body.segments)
+    take_letters(body.segments)
     assert len(body.segments) == 12 and not any(segment.printed for segment in body.segments)
 
 
