@@ -35,6 +35,7 @@ DoubtKind = Literal[
     "figure",  # a figure that may belong to another question
     "answer",  # no key, two keys, or one that does not fit the type
     "text",  # read with little confidence, or with pieces that stand in the picture only
+    "paper",  # many other questions of its paper have doubts
     "parse",  # the template's parse differs from that of the rules
     "duplicate",
     "translation",

@@ -212,6 +212,13 @@ def test_heads_of_solutions(line: str, solved: bool) -> None:
     assert bool(SOLVED.search(f"Find a.\n{line}")) == solved
 
 
+@pytest.mark.parametrize(("bare", "compared"), [(0, 0), (1, 0), (2, 3)])
+def test_where_many_questions_have_doubts_the_others_are_compared_too(bare: int, compared: int) -> None:
+    stems = [f"{number}. Find the value of {letter}." for number, letter in enumerate("abcde", 1)]
+    drafts = read(page(*(f"{at + 1}." if at < bare else stem for at, stem in enumerate(stems)))).drafts
+    assert sum("compare the others" in doubt.text for draft in drafts for doubt in draft.doubts) == compared
+
+
 def test_a_sound_reading_breaks_none() -> None:
     paper = read(SOUND)
     assert not paper.errors
