@@ -83,7 +83,7 @@ def draft_all(
 
 
 def take_answers(stream: Stream, body: Body, language: Language) -> Body:
-    """A body without the answers that are told from its questions by how they are set; they are `printed` with them."""
+    """A body whose answers, told from its questions by how they are set, are `printed` with these."""
 
     def read(each: Segment) -> tuple[list[Item], int, list[Option]]:
         text = compose(each.items, stream.columns, each.end).text

@@ -61,7 +61,7 @@ class Inked:
 
     @property
     def text(self) -> str:
-        """All that is in the ink, without numbers."""
+        """All in the ink, without numbers."""
         pieces = [*self.fills, *(item.text for item in self.lines), *self.options]
         return re.sub(r"\d", "", " ".join(filter(None, pieces))) or " ".join(pieces)
 
@@ -120,7 +120,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     for place, item in enumerate(items):
         line, begin = item.line, skip * (place == 0)
         own = [span for at, span in enumerate(spans[place]) if (place, at) not in kept]
-        part = match[1] if (match := PART.match(item.text)) and place else part
+        part = match[1] if line and (match := PART.match(line.text[begin:])) else part
         if line is None or not own:
             taken.rest.append(item)
         elif place and (_is_whole(line, own, 0) or begins_answer(item.text)):
@@ -204,8 +204,8 @@ def _is_ink(
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
     answered = [own for own in taken if own]
     usual = max(Counter(own.text for own in answered).values(), default=0)
-    asked = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    if 2 * usual > max(len(answered), 2) or _AMID * asked > len(answered):
+    strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
+    if 2 * usual > max(len(answered), 2) or _AMID * strange > len(answered):
         return False
     choices = sum(bool(options) for *_, options in questions)
     habit = len(answered) >= max(FEWEST, len(questions) / 2)
@@ -219,10 +219,7 @@ def _is_ink(
 
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
-    """A body whose questions begin where they do without the lines in the ink; these are the question's before them.
-
-    It is the same if one of its questions is lost so.
-    """
+    """A body whose questions begin where they do without the lines in the ink, if none is lost so."""
     inked = {id(item) for item in stream.items if any(_is_line(item, ink) for ink in inks)}
     inked &= {at for at, owner in body.owners.items() if owner >= 0}
     again = segment(replace(stream, items=[item for item in stream.items if id(item) not in inked]))
