@@ -72,6 +72,7 @@ class Draft(Record):
         elective: name of the elective part or form, in which numbers may come again; "" outside.
         boxes: one a column and page.
         figures: in the order of their marks.
+        solution_figures: in the order of the marks in the solution.
         answer_from: "the paper", the name of the key's file, or "".
     """
 
@@ -91,6 +92,7 @@ class Draft(Record):
     answer: list[str] = []
     answer_from: str = ""
     solution: str | None = None
+    solution_figures: list[Figure] = []
     points: float | None = None
     part_points: list[float] = []
     scheme: Scheme = []
@@ -107,6 +109,11 @@ class Draft(Record):
     def confidence(self) -> float:
         """The least confidence of a doubt: the review queue's order."""
         return min((doubt.confidence for doubt in self.doubts), default=1.0)
+
+    @property
+    def all_figures(self) -> list[Figure]:
+        """Those of the question and of its solution."""
+        return [*self.figures, *self.solution_figures]
 
     @property
     def is_doubtful(self) -> bool:

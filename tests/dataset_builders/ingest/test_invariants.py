@@ -26,15 +26,6 @@ STEMS = ["1. Find the value of a.", "2. Find the value of b.", "3. Find the valu
 OPTIONS = ["A. one", "B. two", "C. three", "D. four"]
 
 
-def figure(made: PageBlocks, text: str) -> PageBlocks:
-    """A page with a picture behind its last line, with text in it."""
-    last = made.blocks[-1]
-    box = replace(last.box, top=last.box.bottom + 0.01, bottom=last.box.bottom + 0.05)
-    line = replace(last.lines[0], text=text, box=box)
-    block = Block(kind="figure", box=box, lines=[line], picture=b"\x89PNG")
-    return replace(made, blocks=[*made.blocks, block])
-
-
 def moved(block: Block, left: float, right: float) -> Block:
     """A block of one line, elsewhere in its row."""
     box = replace(block.box, left=left, right=right)
