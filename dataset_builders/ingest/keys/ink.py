@@ -1,7 +1,7 @@
 """Ink of the answer: what a solved paper sets otherwise than its questions.
 
-Contract: a look is the ink if most questions have something in it, each another text, and none begins in it. In a
-bracket or on a rule it fills a blank, an option in it is the chosen one, and all else in it is the solution.
+Contract: most questions have something in the ink, each another text, and none begins in it. In a bracket or on a rule
+it fills a blank; an option in it is chosen; the rest is the solution.
 """
 
 from __future__ import annotations
@@ -42,12 +42,10 @@ class Inked:
     """A question's items without what is in the ink.
 
     Attributes:
-        rest: of the question, its blanks empty.
-        fills: of blanks, in order.
-        lines: of the solution, each part's behind its label.
-        chosen: labels of options.
-        options: their texts.
-        amid: words of a sentence, which are left there.
+        fills: of blanks.
+        lines: of the solution.
+        chosen: labels of options; `options`: their texts.
+        amid: words left in a sentence.
         begins: the question itself does.
     """
 
@@ -71,7 +69,7 @@ class Inked:
 
 
 def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
-    """Places of a line's parts and the words of their looks."""
+    """Places and looks of a line's parts."""
     if line is None:
         return
     at = 0
@@ -86,7 +84,7 @@ def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
 
 
 def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
-    """Places in a line that are in the ink, behind its number."""
+    """Places in the ink, behind a number."""
     spans: list[tuple[int, int]] = []
     last = False
     for start, end, look in looks_of(line):
@@ -100,7 +98,7 @@ def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
 
 
 def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
-    """Checks that nothing of a line but the number is set otherwise."""
+    """Checks that only a line's number is set otherwise."""
     ends = [skip, *(end for _, end in spans)]
     starts = [*(start for start, _ in spans), len(line.text)]
     return bool(spans) and not any(_SIGN.search(line.text[a:b]) for a, b in zip(ends, starts, strict=True))
@@ -144,7 +142,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
 
 
 def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tuple[str, str]:
-    """The text of a line without its parts in the ink, which fill blanks, and the part at its end."""
+    """A line's text without what is in the ink, and the part at its end; the others fill blanks."""
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
@@ -190,7 +188,7 @@ def _begins(text: str, piece: str) -> bool:
 def inks_of(
     questions: Sequence[tuple[Sequence[Item], int, Sequence[Option]]], is_new: Callable[[int, str], bool] | None = None
 ) -> list[str]:
-    """The inks of questions (items, end of the number, options); `is_new` tells what a paper without answers lacks."""
+    """The inks of questions (items, end of the number, options); `is_new`: a paper without answers lacks it."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     looks = {look for line in lines for *_, own in looks_of(line) for look in own}
     return [look for look in sorted(looks) if _is_ink(look, questions, is_new)]

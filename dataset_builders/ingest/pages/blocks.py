@@ -89,9 +89,9 @@ class Line:
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
-        look: of most of its letters: their colour, "marked" on a highlighter's ground, or both; "boxed" in a frame that
-            hugs it; `TICKED`; "" for plain ones.
-        inks: looks, "bold" with the others, and texts of its parts in turn; none where it has one look.
+        look: of most letters: colour, "marked" on a highlighter's ground, or both; "boxed" in a frame that hugs it;
+            `TICKED`; "" for plain ones.
+        inks: looks, "bold" among them, and texts of its parts in turn, if it has several.
         lined: its underlined parts, as they stand in its text.
         readings: what the rules and a model read at its place, where they differ.
     """

@@ -69,7 +69,7 @@ def line_dotted(raw: RawPage) -> None:
 
 
 def mark_highlighted(raw: RawPage, size: float) -> None:
-    """Marks the letters on highlighters' grounds, which are as high as a line, in place."""
+    """Marks highlighted letters in place."""
     grounds = [s for s in raw.shapes if s.bright and s.kind == "frame" and s.height < _MARKED_LINE * size]
     for glyph in raw.glyphs if grounds else ():
         glyph.marked = any(layout.contains(ground.box, *glyph.centre) for ground in grounds[:_MOST_MARKED])
