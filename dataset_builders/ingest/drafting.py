@@ -261,7 +261,7 @@ def _read_otherwise(draft: Draft, readings: Sequence[tuple[str, str]], where: st
 
 
 def _with_unowned_readings(drafts: Sequence[Draft], stream: Stream, body: Body) -> list[Draft]:
-    """The drafts, each with a doubt on lines before it that are in no question and that a model reads otherwise."""
+    """The drafts with doubts on lines before them that are in no question and that a model reads otherwise."""
     owners, place = body.owners, len(drafts) - 1
     before = [list[tuple[str, str]]() for _ in drafts]
     for item in reversed(stream.items if drafts else ()):
