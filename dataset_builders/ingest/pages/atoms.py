@@ -334,7 +334,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
         if inner:
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
     left, _, right, _ = hull(scripts)
-    size = reference.size
+    size = max([reference.size, *(token.size for token in tokens[-1:])])
     ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
     blank = bool(tokens) and tokens[-1].text.endswith("__")

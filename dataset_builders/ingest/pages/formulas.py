@@ -145,13 +145,13 @@ def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
 
 
 def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
-    """Letters with their middle right under or over an accent."""
+    """Letters right under or over an accent."""
     near = (atom for atom in finder.between(sign.left, sign.right) if sign.left < atom.middle < sign.right)
     return [atom for atom in near if max(atom.top - sign.bottom, sign.top - atom.bottom) < sign.size]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
-    """An arrow right over letters, from the first to the last of them, with nothing on its own line."""
+    """An arrow right over letters, from first to last, with nothing beside it."""
     size = arrow.size
     below = [a for a in atoms if arrow.left - 0.1 * size < a.middle < arrow.right + 0.1 * size and a.text.strip()]
     below = [a for a in below if -0.1 * size < a.top - arrow.bottom < (0.4 if a.size > 0.8 * size else 0.9) * size]
@@ -232,7 +232,7 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
-    """A rule between numerator and denominator, not an underline."""
+    """A fraction's rule, no underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
     columns = min(len(parted(part, _PARTED)) for part in (above, below))
@@ -248,7 +248,7 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
 
 
 def _is_head(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
-    """Checks for a line under a column's name: next to it, at its height and with nothing between them, is another."""
+    """Checks for a line under a column's name: another is next to it, with nothing between them."""
     y = rule.centre[1]
     level = ((min(rule.right, r.right), max(rule.left, r.left)) for r in rules if abs(r.centre[1] - y) < 1)
     gaps = (finder.between(left, right) for left, right in level if left < right)
@@ -327,7 +327,7 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
 
 
 def _index(finder: Finder, sign: Atom) -> list[Atom]:
-    """The small letters of one line that end over the hook of a root, or before it behind no letter."""
+    """The small letters of a line over the hook of a root, or before it behind no letter."""
     index: list[Atom] = []
     before = finder.between(sign.left - 3 * sign.size, sign.middle)
     for atom in reversed(before):
@@ -602,7 +602,7 @@ def _wide(row: list[Atom]) -> str:
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Rows inside the height of a brace, without what follows on its own line or is bigger than they are."""
+    """Rows within a brace's height, without what follows on its line or is bigger."""
     if not atoms:
         return []
     big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=math.inf)
@@ -699,7 +699,7 @@ def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
 
 
 def _hang(rows: list[list[Atom]]) -> None:
-    """Joins, in place, what stands over, under or behind an unread sign, and is no word, to the sign's line."""
+    """Joins what is over, under or behind an unread sign, and no word, to its line, in place."""
     for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
         home: list[Atom] = []
         alone = all(woven([atom for atom in row if atom.text.strip()]))  # not the number of a question
@@ -722,7 +722,7 @@ def _hang(rows: list[list[Atom]]) -> None:
 
 
 def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
-    """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
+    """Checks for a row over or under an unread sign, or behind a brace."""
     left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
@@ -734,7 +734,7 @@ def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
 
 
 def share_a_band(line: TextLine, other: TextLine) -> bool:
-    """Two lines at one height, or nearer than lines are set, are a formula whose rows were not joined."""
+    """Two lines nearer than lines are set are a formula whose rows were not joined."""
     apart = max(line.box[0], other.box[0]) - min(line.box[2], other.box[2])
     shared = min(line.box[3], other.box[3]) - max(line.box[1], other.box[1])
     size = min(line.size, other.size)
@@ -786,7 +786,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 
 def _level(rows: list[list[Atom]]) -> None:
-    """Joins, in place, rows on nearly one line that fill each other's gaps: Word raises formulas by some points."""
+    """Joins rows that fill each other's gaps, in place: Word raises formulas by some points."""
     rows.sort(key=lambda row: row[0].base)
     for place in range(len(rows) - 1, 0, -1):
         above, below = rows[place - 1 : place + 1]
@@ -800,7 +800,7 @@ def _level(rows: list[list[Atom]]) -> None:
 
 
 def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
-    """Checks for ink of two rows side by side, close wherever one of them ends and the other goes on."""
+    """Checks for rows side by side, close wherever one goes on from the other."""
     own = set(map(id, row))
     ordered = sorted((*row, *other), key=lambda atom: atom.left)
     pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]

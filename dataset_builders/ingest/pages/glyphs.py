@@ -622,10 +622,7 @@ def _part_ligatures(glyphs: list[Glyph]) -> None:
 
 
 def _name_code(glyphs: Sequence[Glyph]) -> None:
-    """Gives letters of typewriter fonts, and of listings that are set in columns, their pitch, in place.
-
-    A font with Chinese letters is none.
-    """
+    """Gives letters of typewriter fonts (none is Chinese), and of listings in columns, their pitch, in place."""
     by_font: dict[str, list[Glyph]] = {}
     by_size: dict[float, dict[int, list[Glyph]]] = {}
     for glyph in sorted((g for g in glyphs if g.text.strip() and g.upright), key=lambda g: (g.base, g.left)):
@@ -641,7 +638,7 @@ def _name_code(glyphs: Sequence[Glyph]) -> None:
 
 
 def _set_in_columns(lines: Mapping[int, Sequence[Glyph]], pitch: float, size: float) -> None:
-    """Puts the letters of listings in columns of a width: lines with spread words, and those of few letters at them."""
+    """Puts letters in columns of a width: lines with spread words, and short ones at them."""
     words = {base: [*_spread(line, pitch, size)] for base, line in lines.items()}
     long = {base: [word for word in own if word[1:]] for base, own in words.items()}
     fit = [
@@ -659,7 +656,7 @@ def _set_in_columns(lines: Mapping[int, Sequence[Glyph]], pitch: float, size: fl
 
 
 def _spread(line: Sequence[Glyph], pitch: float, size: float) -> Iterator[Sequence[Glyph]]:
-    """The words of a line that each take as many columns as they have letters; other letters one by one."""
+    """Words that take as many columns as they have letters; other letters one by one."""
     place = 0
     while place < len(line):
         end = place + 1
@@ -672,7 +669,7 @@ def _spread(line: Sequence[Glyph], pitch: float, size: float) -> Iterator[Sequen
 
 
 def _column(line: Sequence[Glyph], size: float) -> float:
-    """The width of the columns of code in a font for text, each word spread over its own; 0.0 for other lines."""
+    """The width of the columns over which a line's words are spread; 0.0 for none."""
 
     def goes_on(word: list[int], place: int) -> bool:
         usual = _gap(line, word[1]) if word[1:] else _gap(line, place)
@@ -691,7 +688,7 @@ def _gap(line: Sequence[Glyph], place: int) -> float:
 
 
 def _slot(word: Sequence[Glyph]) -> float:
-    """The width of a letter with its share of the white space between and around those of its word."""
+    """The width of a letter with its share of the word's white space."""
     return (sum(end - start for start, end in (g.cell for g in word)) + (len(word) + 1) * _gap(word, 1)) / len(word)
 
 
@@ -720,7 +717,7 @@ _TYPED: Final = str.maketrans("−∗∼", "-*~")
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins the pieces of a syllable, an accented letter or a struck sign that a font sets one over the other."""
+    """Joins pieces of a syllable, an accented letter or a struck sign that are set one over the other."""
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph

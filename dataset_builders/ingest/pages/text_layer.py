@@ -500,7 +500,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 
 
 def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
-    """The box of a figure with the slanted labels at it, which a watermark's letters are not, and all of its ink."""
+    """The box of a figure with its slanted labels and all of its ink."""
     words = [around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
     short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
     whole = around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
@@ -515,7 +515,7 @@ def _is_short(run: Sequence[Glyph]) -> bool:
 def _stands_alone(
     run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
 ) -> bool:
-    """A short run close to a figure and away from all text, in letter sizes of the page."""
+    """A short run close to a figure and away from text."""
     left, top, right, bottom = hull(run)
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
     text = "".join(glyph.text for glyph in run)
@@ -537,7 +537,7 @@ _TOUCHES, _LEVEL, _TYPED = 0.3, 3.0, 12.0
 
 
 def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> bool:
-    """Letters reaching out of a figure, right beside text: an index below a line, and a word of one, are the line's."""
+    """Letters reaching out of a figure right beside text are the line's."""
     left, top, right, bottom = hull(run)
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
