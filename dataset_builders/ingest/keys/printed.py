@@ -1,7 +1,6 @@
 """Answers printed in a paper without a head: letters below the options or in the blank, ticks.
 
-Contract: an answer is taken only where most questions of the paper print one so, each another; the rest is left to the
-heads of answers and to the invariants.
+Contract: an answer is taken only where most questions print one so, each another.
 """
 
 from __future__ import annotations

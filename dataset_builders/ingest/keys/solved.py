@@ -1,8 +1,7 @@
 """Keys that repeat the paper: what they print beyond it.
 
-Contract: questions are found by their words, in any order and under any number; a question has a key only if most of
-its text is there. What fills a blank or an empty bracket is the answer; what stands elsewhere, mostly below, is the
-solution, by parts if there are several.
+Contract: questions are found by their words, under any number; one has a key only if most of its text is there. What
+fills a blank or bracket is its answer, the rest, by parts, its solution.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def aligned_entries(
 
 
 def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
-    """Checks for numbers of lost questions or several forms: behind the paper's last, or most of them more often."""
+    """Checks for numbers behind the paper's last, or most of them more often: lost questions, several forms."""
     many, numbers = Counter(entry.number for entry in entries), Counter(map(_number, drafts))
     last = max(numbers, default=0)
     goes_on = last + 1 in many and all(last - step in many for step in range(min(last, 3)))
@@ -183,7 +182,7 @@ def _number(draft: Draft) -> int:
 
 
 def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
-    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over.
+    """The number of questions that a key serves in the form of their type, less what it leaves over.
 
     An answer that only repeats its question serves none.
     """
@@ -291,7 +290,7 @@ def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
 def _with_labels(
     entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], signed: Mapping[str, str]
 ) -> list[Entry]:
-    """Entries with the labels of a list, else of the `signed` options, for choices that have none of their own."""
+    """Entries with the labels of a list, else of `signed` options, for choices without one."""
     by_id = {entry.of: entry for entry in entries}
     bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
     rows = [row for row in listed if is_label(row.answer)]
@@ -317,7 +316,7 @@ def _signed(draft: Draft, items: Sequence[Item]) -> str:
 
 
 def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
-    """Answer and solution in a copy that reads otherwise than its question: below their head, else the other lines."""
+    """Answer and solution in a copy of another wording: below their head, else the other lines."""
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
@@ -381,7 +380,7 @@ def _answered(text: str) -> tuple[str, str, str]:
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
-    """Runs of lines that are mostly new, whole, and what is new at the ends of others; before each, its part's head."""
+    """Parts' labels, and runs of lines that are mostly new or what is new at the ends of others."""
     pieces: list[tuple[str, str]] = []
     follows, part = False, ""
     due: list[str] = []
