@@ -165,7 +165,7 @@ def _draft(
         knowledge_points=topics,
         markdown=own.text,
     )
-    draft = _with_figures(draft, [*shared.pictures, *own.pictures], pictures)
+    draft = _with_figures(draft, answer or "", [*shared.pictures, *own.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
@@ -178,17 +178,28 @@ def _draft(
     return draft
 
 
-def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Image]) -> Draft:
-    """Names pictures by the order of the marks; marks behind the answer's title are the solution's, and go."""
+def _with_figures(draft: Draft, answer: str, blocks: Sequence[Block], pictures: dict[str, Image]) -> Draft:
+    """Names pictures by the order of the marks: those of the question, of its answer, which has none, and solution."""
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
+    solved = marks + answer.count(IMAGE_MARK)
+    end = solved + (draft.solution or "").count(IMAGE_MARK)
+    own = _figures(blocks[:marks], draft.id, pictures)
+    of_solution = [
+        figure.model_copy(update={"box": None})
+        for figure in _figures(blocks[solved:end], f"{draft.id}-solution", pictures)
+    ]
+    return draft.model_copy(update={"figures": own, "solution_figures": of_solution})
+
+
+def _figures(blocks: Sequence[Block], stem: str, pictures: dict[str, Image]) -> list[Figure]:
+    """The figures of blocks; their pictures are added to `pictures` under their names."""
     figures = []
-    for place, block in enumerate(blocks[:marks], 1):
+    for place, block in enumerate(blocks, 1):
         if block.picture:
-            name = f"{draft.id}-{place}.{_suffix(block.picture)}"
+            name = f"{stem}-{place}.{_suffix(block.picture)}"
             pictures[name] = Image(bytes=block.picture, path=name)
             figures.append(Figure(name=name, box=block.box, caption=block.caption))
-    solution = draft.solution and re.sub(rf"(?m)^\s*{IMAGE_MARK}\s*$", "", draft.solution).replace(IMAGE_MARK, UNREAD)
-    return draft.model_copy(update={"figures": figures, "solution": solution})
+    return figures
 
 
 def _suffix(data: bytes) -> str:

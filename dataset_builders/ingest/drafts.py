@@ -35,6 +35,7 @@ DoubtKind = Literal[
     "figure",  # a figure that may belong to another question
     "answer",  # no key, two keys, or one that does not fit the type
     "text",  # read with little confidence, or with pieces that stand in the picture only
+    "paper",  # many other questions of its paper have doubts
     "parse",  # the template's parse differs from that of the rules
     "duplicate",
     "translation",
@@ -71,6 +72,7 @@ class Draft(Record):
         elective: name of the elective part or form, in which numbers may come again; "" outside.
         boxes: one a column and page.
         figures: in the order of their marks.
+        solution_figures: in the order of the marks in the solution.
         answer_from: "the paper", the name of the key's file, or "".
     """
 
@@ -90,6 +92,7 @@ class Draft(Record):
     answer: list[str] = []
     answer_from: str = ""
     solution: str | None = None
+    solution_figures: list[Figure] = []
     points: float | None = None
     part_points: list[float] = []
     scheme: Scheme = []
@@ -106,6 +109,11 @@ class Draft(Record):
     def confidence(self) -> float:
         """The least confidence of a doubt: the review queue's order."""
         return min((doubt.confidence for doubt in self.doubts), default=1.0)
+
+    @property
+    def all_figures(self) -> list[Figure]:
+        """Those of the question and of its solution."""
+        return [*self.figures, *self.solution_figures]
 
     @property
     def is_doubtful(self) -> bool:

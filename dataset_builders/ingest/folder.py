@@ -114,8 +114,8 @@ class Folder:
         state = self.root / STATE / f"{paper.paper_id}.json"
         write_atomically(state, paper.model_dump_json(indent=1) + "\n", before=self._fence)
         self._fence()
-        old = {figure.name for draft in before.drafts for figure in draft.figures} if before else set()
-        old -= {figure.name for draft in paper.drafts for figure in draft.figures}
+        old = {figure.name for draft in before.drafts for figure in draft.all_figures} if before else set()
+        old -= {figure.name for draft in paper.drafts for figure in draft.all_figures}
         remove_files(self.root / "images", [name for name in old if name == Path(name).name])
 
     def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
@@ -168,6 +168,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "images": [f"images/{figure.name}" for figure in draft.figures],
         "answer": draft.answer,
         "solution": draft.solution,
+        "solution_images": [f"images/{figure.name}" for figure in draft.solution_figures],
         "part_points": draft.part_points,
         "scheme": [[criterion.model_dump(exclude_defaults=True) for criterion in own] for own in draft.scheme],
         "knowledge_points": draft.knowledge_points,

@@ -152,6 +152,8 @@ def _with_pictures(
         else:
             copy_file(figure_file(root, figure.name), folder.root / "images" / figure.name)
         figures.append(target)
+    for figure in draft.solution_figures:
+        copy_file(figure_file(root, figure.name), folder.root / "images" / figure.name)
     return draft.model_copy(update={"figures": figures}), cut
 
 

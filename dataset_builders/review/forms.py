@@ -270,6 +270,7 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
             "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
             "answer": [entry.strip() for entry in form.answer if entry.strip()],
             "solution": form.solution.strip() or None,
+            "solution_figures": base.solution_figures[: form.solution.count(IMAGE_MARK)],
             "knowledge_points": [
                 name for part in re.split(r"[;；,，\n]", form.knowledge_points) if (name := part.strip())
             ],
@@ -343,7 +344,7 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
             "question": (tail[number.end() :] if number else tail).strip(),
             "options": moved,
             "figures": copy.figures[marks:],
-            **Draft.empty("answer", "answer_from", "solution", "points", "part_points"),
+            **Draft.empty("answer", "answer_from", "solution", "solution_figures", "points", "part_points"),
             **Draft.empty("scheme", "variables", "reasoning_flow"),
             "doubts": [doubt],
         }
@@ -379,6 +380,7 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
             "page_numbers": sorted({*first.page_numbers, *second.page_numbers}),
             "answer": [*first.answer, *second.answer],
             "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
+            "solution_figures": [*first.solution_figures, *second.solution_figures],
             "points": sum(points) if points else None,
             "part_points": [],
             "scheme": _joined(first.scheme, second.scheme),

@@ -236,7 +236,9 @@ def _lead(board: Board, entry: Entry, by: str) -> str:
 
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering, lead: str = "") -> dict[str, Any]:
-    pictures = [_picture(root, entry, figure) for figure in copy.figures]
+    pictures, solved = (
+        [_picture(root, entry, figure) for figure in own] for own in (copy.figures, entry.draft.solution_figures)
+    )
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.
     total = copy.marks
@@ -252,7 +254,7 @@ def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering, lead: 
         "question": rendering.text(copy.form.question.removeprefix(lead), shown[led:]),
         "options": options,
         "answer": [rendering.answer(entry_) for entry_ in copy.form.answer],
-        "solution": rendering.text(copy.form.solution, []) if copy.form.solution.strip() else "",
+        "solution": rendering.text(copy.form.solution, solved) if copy.form.solution.strip() else "",
         "scheme": [
             [{"id": typed.id, "points": typed.points, "html": rendering.answer(typed.text)} for typed in criteria]
             for criteria in copy.form.scheme

@@ -39,6 +39,15 @@ def both(left: PageBlocks, right: PageBlocks) -> PageBlocks:
     return replace(left, blocks=[*left.blocks, *right.blocks])
 
 
+def figure(made: PageBlocks, text: str) -> PageBlocks:
+    """A page with a picture behind its last line, with text in it."""
+    last = made.blocks[-1]
+    box = replace(last.box, top=last.box.bottom + 0.01, bottom=last.box.bottom + 0.05)
+    line = replace(last.lines[0], text=text, box=box)
+    block = Block(kind="figure", box=box, lines=[line], picture=b"\x89PNG")
+    return replace(made, blocks=[*made.blocks, block])
+
+
 def read(*pages: PageBlocks, key: AnswerKey | None = None, options: Options | None = None) -> IngestedPaper:
     """The paper that pages make."""
     paper, _ = read_paper(

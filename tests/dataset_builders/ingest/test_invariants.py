@@ -27,15 +27,6 @@ STEMS = ["1. Find the value of a.", "2. Find the value of b.", "3. Find the valu
 OPTIONS = ["A. one", "B. two", "C. three", "D. four"]
 
 
-def figure(made: PageBlocks, text: str) -> PageBlocks:
-    """A page with a picture behind its last line, with text in it."""
-    last = made.blocks[-1]
-    box = replace(last.box, top=last.box.bottom + 0.01, bottom=last.box.bottom + 0.05)
-    line = replace(last.lines[0], text=text, box=box)
-    block = Block(kind="figure", box=box, lines=[line], picture=b"\x89PNG")
-    return replace(made, blocks=[*made.blocks, block])
-
-
 def moved(block: Block, left: float, right: float) -> Block:
     """A block of one line, elsewhere in its row."""
     box = replace(block.box, left=left, right=right)
@@ -211,6 +202,13 @@ def test_a_reading_that_breaks_an_invariant_says_so(name: str) -> None:
 )
 def test_heads_of_solutions(line: str, solved: bool) -> None:
     assert bool(SOLVED.search(f"Find a.\n{line}")) == solved
+
+
+@pytest.mark.parametrize(("bare", "compared"), [(0, 0), (1, 0), (2, 3)])
+def test_where_many_questions_have_doubts_the_others_are_compared_too(bare: int, compared: int) -> None:
+    stems = [f"{number}. Find the value of {letter}." for number, letter in enumerate("abcde", 1)]
+    drafts = read(page(*(f"{at + 1}." if at < bare else stem for at, stem in enumerate(stems)))).drafts
+    assert sum("compare the others" in doubt.text for draft in drafts for doubt in draft.doubts) == compared
 
 
 def test_a_sound_reading_breaks_none() -> None:

@@ -17,7 +17,7 @@ from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.report import counts
-from tests.dataset_builders.ingest.papers import both, by_number, page, pages_of, paper_of, read, segmented
+from tests.dataset_builders.ingest.papers import both, by_number, figure, page, pages_of, paper_of, read, segmented
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
 
 NAMES = ("Octanoic acid", "Formic acid OR Methanoic acid", "Glucose", "Ethene")
@@ -53,6 +53,14 @@ def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
     for draft, name in zip(printed(parts, tmp_path).drafts, NAMES, strict=True):
         assert name not in draft.question
         assert " ".join([*draft.answer, draft.solution or ""]).split() == f"{name} By {name}".split()
+
+
+def test_a_picture_behind_the_head_of_a_solution_is_the_solutions() -> None:
+    drawn = figure(page("1. Find a.", "【答案】 5", "【解析】 as drawn:"), "")
+    (draft,) = read(drawn).drafts
+    assert (draft.question, draft.answer, draft.solution) == ("Find a.", ["5"], "as drawn:\n<image>")
+    assert [(own.name, own.box) for own in draft.solution_figures] == [(f"{draft.id}-solution-1.png", None)]
+    assert not draft.figures
 
 
 def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
