@@ -29,7 +29,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
     r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
-    r"(?P<after>\s*[题題번]?\s*(?:[.．](?!\d)|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
+    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
@@ -42,8 +42,8 @@ _SECTION, _SURE, _FEW, _ANEW, _WITHIN = 0.5, 1.5, 0.3, 0.5, 0.3
 section; of words in a line without a number, which a solution has too."""
 MOST_ALIKE: Final = 200
 """Numbers alike that are compared with one question."""
-_ROUND, _INNER, _BRACKETS = 0.3, 0.8, re.compile(r"~?[(\[]0?[)\]]?[!>]*")
-"""Weight of numbers in brackets, and further in: (1) is a part where others number the questions."""
+_ROUND, _INNER, _BARE, _BRACKETS = 0.3, 0.8, 0.95, re.compile(r"~?[(\[]0?[)\]]?[!>]*")
+"""Weight of numbers in brackets, further in, and without a word: (1) is a part where others number the questions."""
 _PART = 3.0
 """A style counts in full if so many of it have the weight of that which follows most of the paper."""
 _LABELLED, _LONGEST_FORM = 1.0, 200
@@ -90,10 +90,10 @@ class KeyPlace:
 def align(
     drafts: Sequence[Draft], items: Sequence[Item], listed: Sequence[KeyPlace] | None = None
 ) -> dict[int, KeyPlace]:
-    """The place of each question's key, by the question's index; questions without one are left out.
+    """The place of each question's key, by the question's index.
 
-    Candidates are the lines that begin with a number and those with the words of a question, or instead `listed` ones,
-    of which those in the form of a question's type count more.
+    Candidates are lines with a number or the words of a question, or instead `listed` ones: in the form of a question's
+    type they count more.
     """
     heads: dict[str, list[KeyPlace]] = defaultdict(list)
     for place in numbered_lines(items) if listed is None else listed:
@@ -165,6 +165,7 @@ def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> tuple[floa
     ]
     many, there = (sum(1 for _ in groupby(numbers)) for numbers in (used, own))  # 1(a) and 1(b) are one
     likely = (_ROUND if _BRACKETS.fullmatch(style) else 1.0) * (_INNER if ">" in style else 1.0)
+    likely *= 1.0 if style[0].isalpha() else _BARE
     return total, many / (there + 1) * likely
 
 
@@ -230,6 +231,9 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
         style += "!" * begins_answer(item.text[end:])
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
         places.append(KeyPlace(at, end, style=style, number=number))
+        whole, dot, _ = number.partition(".")
+        if dot and match:  # 4．2, the answer 2 of 4
+            places.append(KeyPlace(at, match.start("number") + len(whole) + 1, style="0.", number=whole))
     return places
 
 

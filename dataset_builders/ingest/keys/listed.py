@@ -1,7 +1,7 @@
 """Keys that list answers: rows of tables, lines with numbers, several in a line, or letters of a section in order.
 
-Contract: each is a candidate of the alignment, which knows the questions. What a second series of candidates says of
-the same questions is joined if it is their solution, and a rival if it is another answer.
+Contract: each is a candidate of the alignment, which knows the questions. A second series for the same questions is
+joined if it has their solutions, and a rival if it has other answers.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recordi
 """The number of what is heard or read, which is no question's."""
 _SURELY_SHORT: Final = 3
 """Characters of an answer that any line may have."""
+_LONGEST_GRID: Final = 20
+"""Lines of columns, whose answers are all at the first."""
 _MOST_SERIES, _FEWEST = 3, 3
 """Series of candidates that are looked at, and candidates that make one."""
 
@@ -197,7 +199,7 @@ def _is_series(
     drafts: Sequence[Draft],
     items: Sequence[Item],
 ) -> bool:
-    """Checks for another series: labels of most choices, solutions of labels, or most in the style of the first."""
+    """Checks for labels of most choices, solutions of labels, or most in the style of the first series."""
     choices = [at for at, draft in enumerate(drafts) if _is_choice(draft)]
     labelled = [{at for at in own if at in choices and _is_label(own[at], items)} for own in (*before, chosen)]
     if 2 * len(labelled[-1]) > len(choices) > 0:
@@ -254,7 +256,7 @@ def _entry(
     draft: Draft, place: KeyPlace, items: Sequence[Item], ends: Mapping[tuple[int, int], int], name: str
 ) -> Entry | None:
     """The entry of a question at its place."""
-    own = items[place.item : ends.get(place.order, place.item + 1)]
+    own = items[place.item : ends.get(place.order, place.item + _LONGEST_GRID)]
     if place.entry:
         unsure, first = place.entry.unsure, place.entry.answer
         answer, solution = first, place.entry.solution

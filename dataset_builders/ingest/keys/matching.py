@@ -282,7 +282,7 @@ def is_torn(text: str) -> bool:
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
-    """The reason to doubt a key read from a picture; "" for a label that was read for sure."""
+    """The reason to doubt a key read from a picture; "" for a sure label."""
     if draft.question_type not in CHOICE_TYPES:
         return "the key was read from a picture: compare it with the page"
     if not draft.options:

@@ -89,8 +89,8 @@ def aligned_entries(
         return _of_copies(drafts, paper, stream, name, copies, spans)
     listed = listed_entries(drafts, paper, stream, name, headings)
     answered = {entry.of for entry in listed if entry.answer or entry.solution}
-    own = [copy for copy in copies.values() if copy.answer or copy.solution]
-    kept = {copy.of: copy for copy in own if not (copy.unsure and copy.of in answered)}
+    solved = [copy for copy in copies.values() if copy.answer or copy.solution]
+    kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
     return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
 
 

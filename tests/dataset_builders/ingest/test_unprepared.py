@@ -196,8 +196,9 @@ def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
 def test_keys_of_any_kind_of_answer(tmp_path: Path, key: str, answers: list[str]) -> None:
     from livek12.dataset_builders.ingest.paper import AnswerKey
 
-    entries = AnswerKey.read(typeset(f"Answer Key\n\n{key}", tmp_path / "k.pdf", setup=SETUP)).entries
-    assert [(entry.number, entry.answer) for entry in entries] == list(enumerate(answers, 1))
+    given = AnswerKey.read(typeset(f"Answer Key\n\n{key}", tmp_path / "k.pdf", setup=SETUP))
+    asked_for = page(*(f"{n}. The {'very ' * n}last of these is ____." for n, _ in enumerate(answers, 1)))
+    assert [draft.answer for draft in read(asked_for, key=given).drafts] == [[answer] for answer in answers]
 
 
 HIDDEN = [
@@ -431,8 +432,9 @@ def test_a_key_of_its_own_with_spans_in_a_table_and_values_below(tmp_path: Path)
     pdf = typeset(
         f"参考答案\n\n#table(columns: 3, {cells})\n\n9. 12\n\n10. 4", tmp_path / "k.pdf", language="zh", setup=SETUP
     )
-    found = {entry.number: entry.answer for entry in AnswerKey.read(pdf).entries}
-    assert found == dict(enumerate([*"ABCDABCD", "12", "4"], 1))
+    lines = [line for n in range(1, 9) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")]
+    drafts = read(page(*lines, "9．则 a=____", "10．则 b=____"), key=AnswerKey.read(pdf)).drafts
+    assert [draft.answer for draft in drafts] == [[answer] for answer in [*"ABCDABCD", "12", "4"]]
 
 
 @pytest.mark.parametrize("layout", ["en_state_columns", "zh_answer_grid", "ko_passages"])
