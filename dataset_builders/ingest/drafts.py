@@ -15,14 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from livek12.core.question_types import QuestionType
-from livek12.core.records import (
-    FlowStep,
-    Language,
-    Option,
-    Record,
-    Scheme,
-    Variable,
-)
+from livek12.core.records import FlowStep, Language, Option, Record, Scheme, Variable
 from livek12.dataset_builders.ingest.pages.blocks import Box
 
 MOST_PAGES = 10_000

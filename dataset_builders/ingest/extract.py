@@ -31,18 +31,14 @@ def extract_pages(
     pages: range | None = None,
     reader: Reader | None = None,
 ) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper in order; only a few are held at a time.
+    """Yields the pages of a paper in order, one by one; UserError if it cannot be read.
 
     Args:
-        path: the PDF or the source.
         language: of the text; None: detected.
         how: "text" reads the text layer, "ocr" the picture of each page, "mineru" runs MinerU, "rapid-doc" RapidDoc,
             "vlm" asks the model of `reader`, "auto" takes the text layer of each page if it is sound, else OCR.
         pages: numbers from 1; None for all.
         reader: the model of "vlm".
-
-    Raises:
-        UserError: the file cannot be read.
     """
     if is_source(path):
         pdf.checked(path, b"")

@@ -32,11 +32,7 @@ _OWNED = (ROWS, "report.*", "README.md", ".*")
 
 
 class Folder:
-    """One `--out DIR`, which is made if it is missing.
-
-    Raises:
-        UserError: it cannot be made, or holds a link.
-    """
+    """One `--out DIR`, made if it is missing; UserError if it cannot be made, or holds a link."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -52,11 +48,7 @@ class Folder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Locks the folder against other ingesting, translating and tagging.
-
-        Raises:
-            UserError: it is locked.
-        """
+        """Locks the folder against other ingesting, translating and tagging; UserError if it is locked."""
         with only_writer(self.root / STATE) as fence:
             before, self._fence = self._fence, fence
             try:
@@ -65,11 +57,7 @@ class Folder:
                 self._fence = before
 
     def papers(self) -> list[IngestedPaper]:
-        """All papers, by id.
-
-        Raises:
-            UserError: a file is damaged.
-        """
+        """All papers, by id; UserError if a file is damaged."""
         return [self._read(file) for file in sorted((self.root / STATE).glob("*.json"))]
 
     def paper(self, paper_id: str) -> IngestedPaper | None:
@@ -78,7 +66,7 @@ class Folder:
         return self._read(file) if file.is_file() else None
 
     def id_for(self, file: Path, sha256: str, taken: Sequence[str]) -> str:
-        """The id of the same PDF, else the file's name, made unique among `taken` (ids of this call)."""
+        """The id of the same PDF, else the file's name, unique among `taken` (ids of this call)."""
         digests = {paper.paper_id: paper.sha256 for paper in self.papers()}
         for name, digest in digests.items():
             if digest == sha256 and name not in taken:
@@ -99,7 +87,7 @@ class Folder:
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save_key(self, key: KeyFile, pictures: Sequence[bytes]) -> None:
-        """Writes the pictures of a key's pages that are not there: their names tell the PDF."""
+        """Writes missing pictures of a key's pages: their names tell the PDF."""
         for number, picture in enumerate(pictures, 1):
             file = self.root / STATE / key.page_name(number)
             if picture and not file.is_file():
@@ -119,7 +107,7 @@ class Folder:
         remove_files(self.root / "images", [name for name in old if name == Path(name).name])
 
     def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
-        """Removes page pictures behind a number, as far as we wrote them or the paper's own file counts them."""
+        """Removes page pictures behind a number that we wrote, or that the paper's own file counts."""
         before = self.paper(paper_id)
         numbers = range(beyond + 1, max(before.pages if before else 0, self._pages.get(paper_id, 0)) + 1)
         self._fence()

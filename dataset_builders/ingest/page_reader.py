@@ -80,15 +80,12 @@ def _lacking(error: ImportError) -> str:
 def read_here(
     path: Path, language: Language | None, how: str, pages: Pages, slow: Callable[[], None] = lambda: None
 ) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper, headers and footers not yet marked.
+    """Yields the pages of a paper, headers and footers not yet marked; UserError if it cannot be read.
 
     Args:
         how: as for `extract.extract_pages`; "image" draws the pages only.
         pages: numbers from 1, or boxes, each of which is read as a page; None for all.
         slow: called before a page is read by OCR.
-
-    Raises:
-        UserError: the file cannot be read.
     """
     if sources.is_source(path):
         yield sources.read(path)

@@ -19,7 +19,7 @@ from livek12.core.records import Image, Language, canonical_json
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
+from livek12.dataset_builders.ingest.drafting import draft_all, safe_name, take_answers
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
@@ -84,11 +84,7 @@ def ingest(
     parser: Parser | None = None,
     reader: Reader | None = None,
 ) -> IngestOutcome:
-    """Ingests papers into a folder; `step` is called after each page.
-
-    Raises:
-        UserError: a package is missing, or the folder, the template or the key cannot be used at all.
-    """
+    """Ingests papers, `step` after each page; UserError if the folder, the template or the key cannot be used."""
     if not all(map(is_source, pdfs)):
         needed(options.how)
     folder = Folder(out)
@@ -144,7 +140,7 @@ def _one(
 def _pages(
     pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
 ) -> list[PageBlocks]:
-    """The pages' blocks; pictures go to the folder one by one, for the sake of memory."""
+    """The pages' blocks; pictures go to the folder one by one, to save memory."""
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)
@@ -163,14 +159,10 @@ def read_paper(
     key: AnswerKey,
     parser: Parser | None,
 ) -> tuple[IngestedPaper, dict[str, Image]]:
-    """Drafts and pictures of a paper.
-
-    Raises:
-        UserError: no question is found.
-    """
+    """Drafts and pictures of a paper; UserError if no question is found."""
     stream = flatten(pages)
-    body = segment(stream)
     language = options.language or language_in(stream)
+    body = take_answers(stream, segment(stream), language)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
@@ -343,7 +335,7 @@ def _taken(
     subject: str,
     template: Template,
 ) -> tuple[list[Draft], list[str]]:
-    """Drafts of questions that only the model reads, and lines of those that do not stand on their page so."""
+    """Drafts of questions that only the model reads, and lines of those that are not on their page so."""
     from livek12.dataset_builders.ingest.models.parser import written
 
     ids, taken, lines = UniqueIds(), [], []
@@ -402,9 +394,8 @@ def _digest(file: Path) -> str:
 
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
-    choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    choices += filter(None, (options.vlm, options.licence, "take parsed" * options.take_parsed))
-    made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
+    choices = {**vars(options), "answers": key.sha256, "template": template and template.model_dump(mode="json")}
+    made = [digest, choices, code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 
 

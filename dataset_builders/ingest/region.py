@@ -1,7 +1,6 @@
 """Regions: the question in boxes that a person drew on the pages of a paper.
 
-Contract: each box is read as a page is, within the same limits; text outside the boxes is not read. All that is read is
-one question, numbered or not.
+Contract: each box is read as a page is; text outside the boxes is not. All that is read is one question.
 """
 
 from __future__ import annotations
@@ -38,14 +37,11 @@ def read_region(
     subject: str = "",
     number: str = "",
 ) -> Draft:
-    """Reads a question from boxes, in their order; its number is "" where none is printed.
+    """Reads a question from boxes, in their order; its number is "" if none is printed; UserError if a page is lost.
 
     Args:
         section: title of the question's section, which may say its type.
         number: the only one that is a number, and no label of the text; "": any.
-
-    Raises:
-        UserError: a page cannot be read.
     """
     stream = flatten(list(worker.pages(paper, language, "auto", tuple(boxes))))
     if not stream.items:
@@ -72,7 +68,7 @@ def read_region(
 
 
 def _whole(stream: Stream, body: Body, only: str) -> Body:
-    """All lines behind a section's title as one question, with the number at their head if there is one."""
+    """All lines behind a section's title as one question, with the number at their head."""
     section, items = Section(), [*stream.items]
     while len(items) > 1 and (items[0].is_heading or is_section(items[0].text)):
         section.items.append(items.pop(0))

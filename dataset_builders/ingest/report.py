@@ -7,7 +7,9 @@ of pictures are checked.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +17,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from livek12.core.files import write_atomically
+from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.reading.images import find_pages
@@ -29,20 +32,18 @@ _NAME = re.compile(r"[\w.-]{1,200}")
 
 
 def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[str] = ()) -> Path:
-    """Writes `root/report.html`; `failed` has a line for each unusable PDF of the last call.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
+    """Writes `root/report.html`; `failed` has a line for each unusable PDF of the last call."""
     pages = find_pages(root)
     style = read_template("ingest.css")
+    rows = [_paper(root, paper, pages) for paper in papers]
     page = (
         environment()
         .get_template("ingest.html.j2")
         .render(
-            papers=[_paper(root, paper, pages) for paper in papers],
+            papers=rows,
             failed=list(failed),
-            totals=_totals(papers),
+            permille=lambda share: round(1000 * share),
+            totals=sum((Counter(row["counts"]) for row in rows), Counter()),
             style=Markup(style),
             style_hash=csp_hash(style),
         )
@@ -69,41 +70,17 @@ def _missing(errors: Sequence[str]) -> int:
     return max(named, sum(max(0, int(short[1]) - int(short[2])) for line in errors if (short := _SHORT.match(line))))
 
 
-def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
-    rows = [counts(paper) for paper in papers]
-    return {name: sum(row[name] for row in rows) for name in ("found", "matched", "doubtful", "missing")}
-
-
 def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
-    boxes: dict[int, list[dict[str, Any]]] = {}
-    for place, draft in enumerate(paper.drafts):
-        for box in draft.boxes:
-            view = {
-                "x": round(box.left * 1000),
-                "y": round(box.top * 1000),
-                "width": round((box.right - box.left) * 1000),
-                "height": round((box.bottom - box.top) * 1000),
-                "number": draft.number,
-                "anchor": f"{paper.paper_id}-{place}",
-                "doubtful": draft.is_doubtful,
-            }
-            boxes.setdefault(box.page, []).append(view)
+    """A paper with what the template does not make of it itself."""
+    length = f"{paper.pages} pages" if paper.pages else ""
     return {
-        "id": paper.paper_id,
-        "title": paper.title or paper.paper_id,
-        "source": paper.source,
-        "facts": [
-            *filter(None, (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release))
-        ],
-        "read": f"template {paper.template}, parsed by {paper.parsed_by}",
+        "record": paper,
         "counts": counts(paper),
-        "errors": paper.errors,
+        "facts": [fact for fact in (paper.language, paper.subject, length, paper.release) if fact],
         "unmatched": _together([line for line in paper.unmatched if line not in paper.errors]),
-        "account": paper.account,
-        "notes": paper.notes,
-        "questions": [_question(root, paper, draft, place) for place, draft in enumerate(paper.drafts)],
+        "questions": [_question(root, draft) for draft in paper.drafts],
         "pages": [
-            {"number": number, "file": _link("pages", file.name), "boxes": boxes.get(number, [])}
+            {"number": number, "file": _link("pages", file.name)}
             for (name, number), file in pages.items()
             if name == paper.paper_id
         ],
@@ -119,30 +96,18 @@ def _together(lines: Sequence[str]) -> list[str]:
     return [f"question{'s' * (len(own) > 1)} {', '.join(own)}: {text}" if own else text for text, own in names.items()]
 
 
-def _question(root: Path, paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
-    pictures = [_picture(root, figure.name, figure.caption) for figure in draft.figures]
-    cut = draft.question.count("<image>")
-    used = pictures[:cut]
-    rest = iter(pictures[cut:])
-    options = []
-    for option in draft.options:
-        own = [picture for _, picture in zip(range(option.text.count("<image>")), rest, strict=False)]
-        options.append({"label": option.label, "text": render(option.text, own)})
+def _question(root: Path, draft: Draft) -> dict[str, Any]:
+    pictures = iter([_picture(root, figure.name, figure.caption) for figure in draft.figures])
+
+    def shown(text: str) -> Markup:
+        return render(text, list(islice(pictures, text.count(IMAGE_MARK))))
+
     return {
-        "anchor": f"{paper.paper_id}-{place}",
-        "number": f"{draft.elective} {draft.number}".strip(),
-        "type": draft.question_type.replace("_", " "),
-        "printed_type": draft.question_type_raw,
-        "points": f"{draft.points:g}" if draft.points is not None else "",
-        "section": draft.section,
-        "text": render(draft.question, used),
-        "options": options,
+        "draft": draft,
+        "text": shown(draft.question),
+        "options": [{"label": option.label, "text": shown(option.text)} for option in draft.options],
         "answer": [render_answer(answer) for answer in draft.answer],
-        "answer_from": draft.answer_from,
         "solution": render(draft.solution) if draft.solution else "",
-        "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in draft.doubts],
-        "doubtful": draft.is_doubtful,
-        "pages": ", ".join(map(str, draft.page_numbers)),
     }
 
 

@@ -1,7 +1,7 @@
 """Supervised process for each paper: a PDF that crashes or never ends costs that paper alone.
 
-Contract: a page that takes too long, or a process that dies, becomes a UserError that names the file and the page. The
-process runs `page_reader.read_paper` and ends with the generator; each page comes back as JSON, which is checked here.
+Contract: a page that takes too long, or a process that dies, is a UserError that names file and page. The process runs
+`page_reader.read_paper` and ends with the generator; each page comes back as JSON, which is checked here.
 """
 
 from __future__ import annotations
@@ -36,14 +36,11 @@ def pages(
     path: Path, language: Language | None, how: str, numbers: Pages, seconds: float = SECONDS,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[PageBlocks]:  # fmt: skip
-    """Yields the pages that a process reads, as `page_reader.read_here` does.
+    """Yields the pages that a process reads, as `page_reader.read_here` does; UserError if they break a limit.
 
     Args:
         seconds: processor time of one page; `OCR_FACTOR` times that for OCR.
         memory_bytes: address space of the process.
-
-    Raises:
-        UserError: the paper cannot be read, or breaks a limit.
     """
     limits = seconds, seconds * OCR_FACTOR
     what = path, language, how, numbers

@@ -204,7 +204,8 @@ def _is_series(
     labelled = [{at for at in own if at in choices and _is_label(own[at], items)} for own in (*before, chosen)]
     if 2 * len(labelled[-1]) > len(choices) > 0:
         return True
-    if 2 * len(labelled[0] & {*chosen}) > len(labelled[0]) > len(before[0]) / 4:
+    solved = len(labelled[0] & {*chosen})
+    if solved >= _FEWEST and 2 * solved > len(labelled[0]):
         return True
     usual = Counter(place.style for place in before[0].values()).most_common(1)
     alike = sum(place.style == usual[0][0] for place in chosen.values()) if usual else 0

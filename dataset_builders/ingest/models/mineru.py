@@ -1,8 +1,8 @@
 """MinerU and RapidDoc.
 
-Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older one
-(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: names that lead out
-of the folder, boxes off the page and huge files are refused.
+Contract: `read` takes the folder or zip that MinerU wrote, in its present layout (`middle_json.json`) or the older
+(`…content_list.json`, RapidDoc's too), and the PDF, whose pages are drawn. Output is hostile: files elsewhere, boxes
+off the page and huge files are refused.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -43,7 +44,7 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by MinerU; UserError if MinerU is not installed, fails, or takes too long."""
+    """Yields the pages of a paper by MinerU; UserError if it is not installed, or fails."""
     program = shutil.which("mineru-kit") or shutil.which("mineru")
     if program is None:
         raise UserError(
@@ -61,7 +62,7 @@ _CODE: Final = (
 
 
 def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by RapidDoc, which reads Chinese with English by default; UserError if it fails."""
+    """Yields the pages of a paper by RapidDoc, as Chinese with English by default; UserError if it fails."""
     if importlib.util.find_spec("rapid_doc") is None:
         raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
     if not (name := (row := language_of(language or "zh")).rapid):
@@ -93,8 +94,8 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
 
 
 def read(output: Path, pdf: Path, pages: range | None = None, origin: Origin = "mineru") -> Iterator[PageBlocks]:
-    """Yields the pages of a paper from MinerU's output; UserError if there is no output of MinerU, or it is damaged."""
-    with _Output(output) as files:
+    """Yields the pages of a paper from MinerU's output; UserError if there is none, or it is damaged."""
+    with closing(_Output(output)) as files:
         blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
             items = blocks.get(page.number, ())
@@ -102,57 +103,46 @@ def read(output: Path, pdf: Path, pages: range | None = None, origin: Origin = "
 
 
 class _Output:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._zip: zipfile.ZipFile | None = None
-        self._layout = ""
+    """The files of MinerU's folder or zip by name, none from outside it."""
 
-    def __enter__(self) -> _Output:
-        path = self.path
-        names = [str(file.relative_to(path)) for file in sorted(path.rglob("*.json"))] if path.is_dir() else []
-        if path.is_dir() and not any(map(_is_layout, names)):
-            path = next(iter(sorted(path.rglob("*.zip"))), path)
+    def __init__(self, path: Path) -> None:
+        inside = [file for file in sorted(path.rglob("*")) if _is_inside(file, path)] if path.is_dir() else []
+        self.sizes = {file.relative_to(path).as_posix(): file.stat().st_size for file in inside}
+        if not any(map(_is_layout, self.sizes)):
+            path = next((file for file in inside if file.suffix == ".zip"), path)
+        self.path, self._zip = path, None
         if path.is_file():
             try:
                 self._zip = zipfile.ZipFile(path)
             except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
                 raise UserError(f"{path}: not a zip that MinerU wrote; give its output folder or zip") from None
-            names = self._zip.namelist()
+            self.sizes = {part.filename: part.file_size for part in self._zip.infolist()}
         elif not path.is_dir():
             raise UserError(f"{path}: no such folder; give the output folder or zip of MinerU")
-        self._layout = min(filter(_is_layout, names), key=lambda name: "content_list" in name, default="")
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Closes the zip."""
         if self._zip:
             self._zip.close()
 
     def bytes(self, name: str, limit: int) -> bytes | None:
-        """A file by its name; None if it is missing, too big or outside.
-
-        Raises:
-            UserError: the archive is encrypted or damaged.
-        """
-        parts = PurePosixPath(name).parts
-        if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+        """A file by its name; None if it is missing, too big or outside; UserError if it is damaged."""
+        if self.sizes.get(name, limit + 1) > limit:
             return None
         try:
-            if self._zip:
-                return _unpacked(self._zip, self.path, name, limit)
-            file = (self.path / name).resolve()
-            if not file.is_relative_to(self.path.resolve()) or file.stat().st_size > limit:
-                return None
-            return file.read_bytes()
-        except (OSError, KeyError):
-            return None
+            return self._zip.read(name) if self._zip else (self.path / name).read_bytes()
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError) as error:
+            raise UserError(f"{self.path}: {name} in it is damaged ({one_line(error, 100)}); make it anew") from None
+        except RuntimeError:  # it asks for a password
+            raise UserError(f"{self.path}: {name} in it is encrypted; unpack it yourself and give the folder") from None
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
         """Blocks by page number, with a `bbox` in fractions and the folder of their pictures."""
-        if not (name := self._layout):
+        name = min(filter(_is_layout, self.sizes), key=lambda name: "content_list" in name, default="")
+        if not name:
             raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
-        data = self.bytes(name, MAX_JSON)
         try:
-            layout = json.loads(data or b"")
+            layout = json.loads(self.bytes(name, MAX_JSON) or b"")
         except (ValueError, RecursionError):
             raise UserError(f"{self.path}: {name} is damaged or too big") from None
         folder = str(PurePosixPath(name).parent)
@@ -166,14 +156,8 @@ class _Output:
         return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
 
 
-def _unpacked(archive: zipfile.ZipFile, path: Path, name: str, limit: int) -> bytes | None:
-    info = archive.getinfo(name)
-    if info.flag_bits & 1:
-        raise UserError(f"{path}: {name} in it is encrypted; unpack it yourself and give the folder")
-    try:
-        return archive.read(info) if info.file_size <= limit else None
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError) as error:
-        raise UserError(f"{path}: {name} in it is damaged ({one_line(error, 100)}); make it anew") from None
+def _is_inside(file: Path, folder: Path) -> bool:
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
 
 
 def _is_layout(name: str) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from livek12.core.records import IMAGE_MARK
+from livek12.core.records import IMAGE_MARK, Key, Message, Request, Sampling
 from livek12.core.store import Store
 from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.engines.asking import REPLIES, Asker, ModelSpec
 
+T = TypeVar("T")
 _OUTSIDE: Final = re.compile(r"(\\.|\$(?:[^$\\]|\\.)*\$)|([{}$])", re.DOTALL)
 """A formula, or a brace or dollar outside one, which is printed."""
 _BREAK: Final = re.compile(r"(?<=[a-z]{2})-[ \t]*\n\s*(?=[a-z]{2})")
@@ -41,10 +43,28 @@ class Model:
         self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
         self.name = self._engine.model
 
+    def ask(
+        self, requests: Iterable[Request], read: Callable[[str, str], T], whole: bool = False
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """Replies as `read` takes them, and the problems of the others, by the names of their requests."""
+        values, problems = dict[str, T](), dict[str, str]()
+        for reply in self._asker.replies(requests, lambda key, text: read(key.question_id, text), whole):
+            if reply.value is None:
+                problems[reply.key.question_id] = reply.problem
+            else:
+                values[reply.key.question_id] = reply.value
+        return values, problems
+
     def close(self) -> None:
         """Frees memory and processes."""
         self._engine.close()
         self._asker.close()
+
+
+def request(task: str, name: str, messages: list[Message], tokens: int, **given: Any) -> Request:
+    """A named request for the likeliest reply."""
+    sampling = Sampling(temperature=0.0, max_tokens=tokens)
+    return Request(key=Key(task=task, question_id=name), messages=messages, sampling=sampling, **given)
 
 
 def bare(text: str) -> str:

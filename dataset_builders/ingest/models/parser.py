@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.prompts import load_prompt, text_message
-from livek12.core.records import Key, Language, Option, Request, Sampling
+from livek12.core.records import Language, Option, Request
 from livek12.core.replies import Json, Unreadable, object_schema, parse_object
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.models.model import Model, bare
+from livek12.dataset_builders.ingest.models.model import Model, bare, request
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import split_points
 from livek12.dataset_builders.ingest.templates import Template
@@ -51,7 +51,7 @@ class UnreadQuestion:
 
 
 def written(question: UnreadQuestion, id: str, language: Language, subject: str, template: Template) -> Draft | None:
-    """The draft of a question that only a model reads; None if its number, text and options do not stand there so."""
+    """The draft of a question that only a model reads; None if it is not on the page so."""
     reply, page = question.reply, bare(_text(question.page))
     rows = [row for row in reply.get("options") or [] if isinstance(row, dict)]
     options = [Option(label=str(row.get("label")).strip(" .()"), text=str(row.get("text")).strip()) for row in rows]
@@ -142,25 +142,19 @@ class Parser(Model):
 
     def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
         """The drafts with a doubt for each difference, and lines on the replies as a whole."""
-        replies: dict[str, Any] = {}
-        problems: list[str] = []
         form, system = template.json_form(), instructions(template)
         texts = {draft.id: f"{draft.number}. {draft.markdown[:MAX_TEXT]}" for draft in drafts}
         requests = (
             _request(_TASK, name, system, text, min(MAX_TOKENS, 200 + len(text)), form) for name, text in texts.items()
         )
-        for reply in self._asker.replies(requests, lambda key, text: parse_object(text)):
-            if reply.value is None:
-                problems.append(f"{self.name}, {reply.key.question_id}: {reply.problem}")
-            else:
-                replies[reply.key.question_id] = reply.value
+        replies, problems = self.ask(requests, lambda _, text: parse_object(text))
         checked = [_compare(draft, replies[draft.id]) if draft.id in replies else draft for draft in drafts]
         differing = sum(len(new.doubts) > len(old.doubts) for new, old in zip(checked, drafts, strict=True))
         summary = (
             f"{self.name} parsed {len(replies)} of {len(drafts)} questions by template {template.name};"
             f" it differs from the rules in {differing}, which are as the rules have them"
         )
-        return checked, [summary, *problems]
+        return checked, [summary, *(f"{self.name}, {name}: {problem}" for name, problem in problems.items())]
 
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
@@ -179,19 +173,14 @@ class Parser(Model):
             if text.strip()
         ]
         lost: list[UnreadQuestion] = []
-        notes: list[str] = []
-        read = 0
         drafted = {draft.id: bare(f"{draft.number}{draft.markdown}") for draft in drafts}
         whole = {draft.id: len(bare(draft.question)) for draft in drafts}
         theirs: dict[str, str | None] = {}  # how the model reads a draft; None if as the rules do
-        for reply in self._asker.replies(requests, lambda key, text: _questions(text), whole=True):
-            number = int(reply.key.question_id.removeprefix("page "))
-            if reply.value is None:
-                notes.append(f"{self.name}, page {number}: {reply.problem}")
-                continue
+        replies, problems = self.ask(requests, lambda _, text: _questions(text), whole=True)
+        for name, rows in replies.items():
+            number = int(name.removeprefix("page "))
             page, own = bare(texts[number]), [draft for draft in drafts if number in draft.page_numbers]
-            for row in reply.value:
-                read += 1
+            for row in rows:
                 begun, named = bare(row["question"]), bare(row["number"].strip(" .()"))
                 stands = bool(begun) and begun in page and bare(row["number"]) in page
                 near = [draft.id for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]]
@@ -212,6 +201,7 @@ class Parser(Model):
         checked = [_reread(draft, theirs.get(draft.id), self.name) for draft in drafts]
         lost.sort(key=lambda each: (each.page.number, each.line))
         differing = sum(text is not None for text in theirs.values())
+        read, notes = sum(map(len, replies.values())), [f"{self.name}, {name}: {problems[name]}" for name in problems]
         summary = f"{self.name} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the"
         summary += f" rules', and it reads {differing} of the rules' otherwise"
         return checked, lost, [summary, *sorted(notes)]
@@ -237,12 +227,8 @@ def instructions(template: Template, file: str = "parse.txt") -> str:
 
 
 def _request(task: str, name: str, system: str, text: str, tokens: int, form: Json) -> Request:
-    return Request(
-        key=Key(task=task, question_id=name),
-        messages=[text_message("system", system), text_message("user", text)],
-        sampling=Sampling(temperature=0.0, max_tokens=tokens),
-        answer_schema=form,
-    )
+    messages = [text_message("system", system), text_message("user", text)]
+    return request(task, name, messages, tokens, answer_schema=form)
 
 
 def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
@@ -259,7 +245,7 @@ def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
 
 
 def _readings(draft: Draft, page: str) -> dict[str, str]:
-    """The fields of a draft as text, by their names in a reply; of its question what the model was given."""
+    """The fields of a draft as text, by their names in a reply; of its question what the model saw."""
     lines = draft.question.split("\n")
     return {
         "number": draft.number,
@@ -283,7 +269,7 @@ def _said(field: str, value: Any) -> str | None:
 
 
 def _agree(field: str, ours: str, theirs: str) -> bool:
-    """Compares two readings; of questions nine in ten letters are enough, as formulas are spelt anew."""
+    """Compares two readings; of questions most letters are enough, as formulas are spelt anew."""
     first, second = bare(ours), bare(theirs)
     if first == second or field != "question":
         return first == second

@@ -1,10 +1,10 @@
 """Vision-language models that read pages.
 
 Contract: `Reader.pages` yields pages as `worker.pages` does. A model with a layout of its own (MinerU2.5) is shown the
-page and names its regions; the others get our layout. Each region but a figure is read by itself in the model's
-documented form. A reply in another form is asked for again; after three times the region is left unread, with its
-picture and a note. A page without a layout ends the paper. The rules read each page too: where they read otherwise the
-lines have both readings, and lines and figures that are in no region are kept.
+page and names its regions; the others get our layout. Each region but a figure is read by itself. A reply in another
+form than the documented one is asked for again; after three times the region is left unread, with its picture and a
+note. A page without a layout ends the paper. The rules read each page too: lines have both readings where they differ,
+and lines and figures that are in no region are kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast
 
@@ -22,12 +23,12 @@ from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
 from livek12.core.prompts import image_part, text_message, text_part
-from livek12.core.records import Image, Key, Language, Message, Request, Sampling
+from livek12.core.records import Image, Language, Message, Request
 from livek12.core.replies import Unreadable, glimpse
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.models.mineru import table_rows
-from livek12.dataset_builders.ingest.models.model import Model, read_alike
+from livek12.dataset_builders.ingest.models.model import Model, read_alike, request
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import BOTTOM, TOP
@@ -120,24 +121,19 @@ class PageRegion(NamedTuple):
 
 def layout_of(reply: str, page: int = 1) -> list[PageRegion]:
     """The regions of a page in MinerU2.5's form, in reading order; Unreadable for another text."""
-    regions: dict[PageRegion, None] = {}
-    text, place, count = reply.strip(), 0, 0
-    while place < len(text):
-        record = _RECORD.match(text, place)
-        if record is None:
-            raise Unreadable(
-                f"is no layout: {glimpse(text[place : place + 200])}; a server must leave special tokens in"
-                if "<|box_start|>" not in text
-                else f"has something else than a record of a layout in it: {glimpse(text[place : place + 200])}"
-            )
-        place, count = record.end(), count + 1
-        if count > MAX_REGIONS:
-            raise Unreadable(f"names more than {MAX_REGIONS} regions")
-        if region := _region(record, page):
-            regions[region] = None
-    if not regions:
+    text = reply.strip()
+    if rest := _RECORD.sub("", text):
+        raise Unreadable(
+            f"is no layout: {glimpse(rest[:200])}; a server must leave special tokens in"
+            if "<|box_start|>" not in text
+            else f"has something else than a record of a layout in it: {glimpse(rest[:200])}"
+        )
+    regions = [_region(record, page) for record in islice(_RECORD.finditer(text), MAX_REGIONS + 1)]
+    if len(regions) > MAX_REGIONS:
+        raise Unreadable(f"names more than {MAX_REGIONS} regions")
+    if not any(regions):
         raise Unreadable("names no region")
-    return list(regions)
+    return [region for region in dict.fromkeys(regions) if region]
 
 
 def _region(record: re.Match[str], page: int) -> PageRegion | None:
@@ -249,11 +245,11 @@ class Reader(Model):
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
-        request = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
-        (reply,) = self._asker.replies([request], lambda _, text: layout_of(text, number), whole=True)
-        if reply.value is None:
-            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(reply.problem, 300)}")
-        return reply.value
+        page = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
+        layouts, problems = self.ask([page], lambda _, text: layout_of(text, number), whole=True)
+        for problem in problems.values():
+            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(problem, 300)}")
+        return layouts[f"{number}.layout"]
 
     def _read(
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
@@ -266,21 +262,16 @@ class Reader(Model):
             for (name, element), crop in zip(elements.items(), crops, strict=True)
             if element is not None
         )
-        texts: dict[str, str] = {}
-        notes = []
 
-        def read(key: Key, text: str) -> str:
-            return element_of(text, cast(Element, elements[key.question_id]))
+        def read(name: str, text: str) -> str:
+            return element_of(text, cast(Element, elements[name]))
 
-        for reply in self._asker.replies(requests, read, whole=True):
-            name = reply.key.question_id
-            if reply.value is None:
-                place = int(name.partition(".")[2]) + 1
-                notes.append(
-                    f"{self.name} did not read region {place} of page {number}: {one_line(reply.problem, 200)}"
-                )
-            else:
-                texts[name] = reply.value
+        texts, problems = self.ask(requests, read, whole=True)
+        notes = [
+            f"{self.name} did not read region {index} of page {number}: {one_line(problems[name], 200)}"
+            for index, name in enumerate(elements, 1)
+            if name in problems
+        ]
         made = [
             _block(block, element, texts.get(name), crop)
             for block, (name, element), crop in zip(blocks, elements.items(), crops, strict=True)
@@ -290,12 +281,8 @@ class Reader(Model):
     def _request(self, name: str, png: bytes, prompt: str, tokens: int) -> Request:
         image = Image(bytes=png)
         system = [text_message("system", self.form.system)] if self.form.system else []
-        return Request(
-            key=Key(task=_TASK, question_id=name),
-            messages=[*system, Message(role="user", content=[image_part(image), text_part(prompt)])],
-            images={image.sha256: image},
-            sampling=Sampling(temperature=0.0, max_tokens=tokens),
-        )
+        page = Message(role="user", content=[image_part(image), text_part(prompt)])
+        return request(_TASK, name, [*system, page], tokens, images={image.sha256: image})
 
 
 def _block(block: Block, element: Element | None, reply: str | None, crop: bytes) -> Block:
@@ -314,7 +301,7 @@ def _block(block: Block, element: Element | None, reply: str | None, crop: bytes
 
 
 def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
-    """The model's blocks with the rules' reading where it differs, and the rules' lines that are in none of them.
+    """The model's blocks with the rules' reading where it differs, and lines that only the rules have.
 
     A figure of the rules is one thing, in a figure or table of the model; a figure of the model has its labels alone.
     """
@@ -345,7 +332,7 @@ def _compared(blocks: Sequence[Block], rules: Sequence[Block]) -> list[Block]:
 
 
 def _doubted(block: Block, rules: Sequence[Line]) -> Block:
-    """A block whose lines have the rules' reading where it differs; a figure has the rules' lines as its labels."""
+    """A block with the rules' reading of lines where it differs; a figure has the rules' lines as labels."""
     if block.kind == "figure":
         return replace(block, lines=list(rules))
     if len(rules) != len(block.lines):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median_high
 from typing import Final
 
 import numpy as np
@@ -54,8 +55,7 @@ _SHORTEST, _WIDEST = 0.3, 5.0
 
 def line_height(boxes: Sequence[Bounds]) -> float:
     """Height of an ordinary line."""
-    heights = sorted(box[3] - box[1] for box in boxes)
-    return heights[len(heights) // 2] if heights else 40.0
+    return median_high(box[3] - box[1] for box in boxes) if boxes else 40.0
 
 
 def short_bars(dark: Dark, boxes: Sequence[Bounds]) -> list[Rule]:
@@ -91,7 +91,7 @@ def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
 
 
 def inked(dark: Dark, box: Bounds, least: float = math.inf) -> list[Bounds]:
-    """The parts of a box between gaps in its ink that are over `least` pixels wide; none if hardly any ink is in it."""
+    """The parts of a box between gaps of over `least` pixels in its ink; none if it has hardly any."""
     left, top, right, bottom = (max(0, round(value)) for value in box)
     columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0)) + left
     if len(columns) < 2:

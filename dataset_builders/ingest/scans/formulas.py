@@ -1,12 +1,13 @@
 """Formulas in OCR's text: scripts by their ink ("x3" for x³), fractions read in parts, LaTeX.
 
-Contract: a letter is marked as a script (`UP`, `DOWN` before it) only if it is smaller than the line's letters and its
-foot is clearly off the base line. `formulas` turns marks into LaTeX or removes them.
+Contract: a script (`UP` or `DOWN` before it) is smaller than the line's letters, its foot clearly off the base line.
+`formulas` turns these marks into LaTeX or removes them.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -51,17 +52,13 @@ def raised(read: Read, page: Grey) -> str:
 
 
 def _marked(text: str, spans: list[_Span | None], base: float, height: float) -> str:
-    marks = [""] * len(text)
-    for at in range(1, len(text)):
-        span, letter = spans[at], text[at]
-        if span and letter.isascii() and letter.isalnum():
-            marks[at] = _mark(letter, span, base, height)
-    done = ""
-    host = ""
-    for letter, mark in zip(text, marks, strict=True):
-        carried = bool(host) and ((host.isascii() and host.isalnum()) or host in _CARRIERS or host.isalpha())
-        done += (mark if mark and carried else "") + letter
-        host = letter if not mark or not carried else host
+    done, host = "", ""
+    for letter, span in zip(text, spans, strict=True):
+        carries = host.isalpha() or (host.isascii() and host.isdigit()) or host in _CARRIERS
+        is_script = carries and span and letter.isascii() and letter.isalnum()
+        mark = _mark(letter, span, base, height) if is_script and span else ""
+        done += mark + letter
+        host = host if mark else letter
     return done
 
 
@@ -137,9 +134,7 @@ _TELLING: Final = re.compile(
 _LABELS: Final = re.compile(r"^(?:\s*(?:[A-H]|\d{1,2}|[(（]\d{1,2}[)）])\s*[.．、)]\s*){1,2}")
 _ROOT: Final = re.compile(r"√\s*(\d+|[A-Za-z]|\(([^()]*)\))")
 _EDGE: Final = " ,.:"
-_RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
-_LOWERED: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-_SCRIPTS: Final = (("^", re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+"), _RAISED), ("_", re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+"), _LOWERED))
+_SCRIPTS: Final = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+)|[₀₁₂₃₄₅₆₇₈₉ₙ]+")
 _MARKED: Final = re.compile(r"([\x02\x03])[^\x02\x03](?:\1[^\x02\x03])*")
 
 
@@ -177,15 +172,17 @@ def latex_of(core: str) -> str:
             pieces.append(piece[0] + symbol(piece[1:]))
         elif piece in FUNCTIONS:
             pieces.append(f"\\{piece}")
-        elif (piece.isalpha() and piece.isascii()) or any(run.match(piece) for _, run, _ in _SCRIPTS):
+        elif (piece.isalpha() and piece.isascii()) or _SCRIPTS.match(piece):
             pieces.append(piece)
         elif not piece.isspace():
             pieces.append(symbol(piece))
-    text = side_by_side(pieces)
-    for mark, run, plain in _SCRIPTS:
-        text = run.sub(lambda match, mark=mark, plain=plain: _script(mark, match[0].translate(plain)), text)  # type: ignore[misc]
+    text = _SCRIPTS.sub(lambda run: _script("^" if run[1] else "_", _plain_script(run[0])), side_by_side(pieces))
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
+
+
+def _plain_script(run: str) -> str:
+    return unicodedata.normalize("NFKC", run).replace("−", "-")
 
 
 def _script(mark: str, inner: str) -> str:
@@ -207,7 +204,7 @@ ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A part of a line: its box, and those to read: itself, or what is above and below a fraction's bar."""
+    """A part of a line, and the boxes to read: its own, or those above and below a fraction's bar."""
 
     box: Bounds
     halves: tuple[Bounds, ...]
@@ -272,14 +269,10 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
             continue
         between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])
         share = len(piece.text) / max(1, len(piece.text) + len(last.text))
+        mean = last.confidence * (1 - share) + piece.confidence * share
         runs[-1] = Read(
             last.text + " " * (len(inked(dark, between, space)) > 1) + piece.text,
             (last.box[0], last.box[1], max(last.box[2], piece.box[2]), last.box[3]),
-            _sureness(last.confidence, piece.confidence, share),
+            min([mean, *(own for own in (last.confidence, piece.confidence) if own <= UNSURE)]),
         )
     return runs
-
-
-def _sureness(confidence: float, other: float, share: float) -> float:
-    mean = confidence * (1 - share) + other * share
-    return min([mean, *(value for value in (confidence, other) if value <= UNSURE)])

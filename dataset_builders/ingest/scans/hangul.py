@@ -1,7 +1,6 @@
 """Korean pages by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
 
-Contract: sure syllables of tesseract are kept; the rest between them is read by the other engine, with its confidence.
-A run ends at a wide gap.
+Contract: sure syllables of tesseract are kept; the other engine reads the rest between them. A run ends at a wide gap.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def letters_of(hocr: str) -> list[Letter]:
 
 
 def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: ReadBoxes) -> list[Read]:
-    """The runs of text of a page from boxes of lines with tesseract's characters; `read` is the other engine."""
+    """The text of a page from boxes of lines with tesseract's characters; `read` is the other engine."""
     rows = [(box, sorted(letters, key=lambda letter: letter.centre[0])) for box, letters in homes]
     sure = _known([letters for _, letters in rows])
     wide = median([letter.width for letter in sure]) if sure else 0.0
@@ -74,8 +73,7 @@ def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: Re
         return part_boxes(dark, box, bars, tall)
 
     pieces = [_pieces(dark, box, letters, sure, wide, cut) for box, letters in rows]
-    parts = (piece for own in pieces for piece in own if not piece.syllables)
-    reads = {run.box: run for run in read([box for part in parts for box in part.halves])}
+    reads = {run.box: run for run in read([box for own in pieces for piece in own for box in piece.halves])}
     done: list[Read] = []
     for box, own in zip(boxes, pieces, strict=True):
         done += joined([_said(piece, reads) for piece in own], dark, box, _SPACE * (wide or 0.7 * tall))
@@ -98,10 +96,9 @@ def _known(rows: Sequence[Sequence[Letter]]) -> set[Letter]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece(LinePart):
-    """A part of a line: letters of tesseract, and flags for syllables and their neighbours."""
+    """A part of a line with its letters of tesseract: syllables, unless there is something of it to read."""
 
     letters: tuple[Letter, ...] = ()
-    syllables: bool = False
     within: bool = False
 
 
@@ -118,7 +115,7 @@ def _pieces(dark: Dark, row: Bounds, letters: list[Letter], sure: set[Letter], w
         done += _between(dark, cut, home, between, wide, first=not done, last=letter is None)
         between = []
         if letter:
-            done.append(_Piece((letter.box[0], row[1], letter.box[2], row[3]), (), (letter,), syllables=True))
+            done.append(_Piece((letter.box[0], row[1], letter.box[2], row[3]), (), (letter,)))
             at = max(at, letter.box[2])
     return done
 
@@ -131,7 +128,7 @@ def _between(
     text = "".join(letter.text for letter in letters)
     if text and set(text) <= _PUNCTUATION and not first:
         box = (max(start, letters[0].box[0]), top, min(max(start, letters[-1].box[2]), end), bottom)
-        yield _Piece(box, (), tuple(letters), syllables=True)
+        yield _Piece(box, (), tuple(letters))
         return
     left = start if first else white(dark, home, start, _SNAP * wide)
     right = end if last else white(dark, home, end, _SNAP * wide)
@@ -144,13 +141,9 @@ def _between(
 
 
 def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
-    """The text of a piece: syllables themselves; else the other engine's text, else tesseract's.
-
-    An engine without Hangul reads it as something else, unsurely; what the two read differently within a sentence is
-    unsure too.
-    """
+    """The text of a piece: syllables themselves; else the other engine's if it is sure, else tesseract's."""
     text = "".join(letter.text for letter in piece.letters)
-    if piece.syllables:
+    if not piece.halves:
         return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
     other = read_part(piece, reads)
     hangul = not piece.stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)

@@ -43,7 +43,7 @@ letters and number of them from which a page is Korean."""
 
 
 class Reader:
-    """A session of one language: rapidocr in two steps, so that a page's lines are read at once, at full resolution."""
+    """A session of one language: rapidocr finds lines, then reads all of a page at once, at full resolution."""
 
     def __init__(self, language: Language) -> None:
         """Prepares an engine; UserError if it is not installed."""

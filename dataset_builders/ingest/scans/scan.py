@@ -92,7 +92,7 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
 
 
 def enlargement(picture: Picture) -> float:
-    """Factor by which a page is drawn larger for letters of `LETTER` pixels; 1 if they nearly have them."""
+    """Factor by which a page is drawn larger for letters of about `LETTER` pixels."""
     dark = ink(grey(picture))
     most = dark.shape[0] / 20  # dust and drawings apart
     heights = [tall for _, _, wide, tall, _ in components(dark.astype(np.uint8))[0] if 3 < tall < most and wide < most]

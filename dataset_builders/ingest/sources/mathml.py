@@ -1,6 +1,7 @@
 """LaTeX of formulas in OMML (Word) and MathML (web pages).
 
-Contract: an unknown element gives the formulas of its children; no text is dropped.
+Contract: names of elements and attributes have no namespaces. An unknown element gives the formulas of its children; no
+text is dropped.
 """
 
 from __future__ import annotations
@@ -50,16 +51,10 @@ def joined(pieces: Sequence[str]) -> str:
     return text
 
 
-def local_name(node: Element) -> str:
-    """The name of an element without its namespace."""
-    return node.tag.rpartition("}")[2]
-
-
 def _of(node: Element) -> str:
-    name = local_name(node)
-    if name.endswith("Pr") or name in ("annotation", "annotation-xml", "mphantom"):
+    if node.tag.endswith("Pr") or node.tag in ("annotation", "annotation-xml", "mphantom"):
         return ""
-    return _RULES.get(name, _row)(node)
+    return _RULES.get(node.tag, _row)(node)
 
 
 def _row(node: Element) -> str:
@@ -67,21 +62,13 @@ def _row(node: Element) -> str:
 
 
 def _part(node: Element, name: str) -> str:
-    return joined([_row(child) for child in _parts(node, name)])
-
-
-def _parts(node: Element, name: str) -> list[Element]:
-    return [child for child in node if local_name(child) == name]
+    return joined([_row(child) for child in node.iterfind(name)])
 
 
 def _setting(node: Element, name: str, default: str = "") -> str:
     """The value of a property in OMML: "" of an empty element, the default of a missing one."""
-    for properties in node:
-        if properties.tag.endswith("Pr"):
-            for child in properties:
-                if local_name(child) == name:
-                    return next((value for key, value in child.attrib.items() if key.endswith("}val")), "")
-    return default
+    setting = node.find(f"{node.tag}Pr/{name}")
+    return default if setting is None else setting.get("val", "")
 
 
 def _letters(text: str, style: str, upright: bool) -> str:
@@ -100,7 +87,7 @@ def _letters(text: str, style: str, upright: bool) -> str:
 
 
 def _run(node: Element) -> str:
-    texts = [child.text or "" for child in node if local_name(child) == "t"]
+    texts = [child.text or "" for child in node.iterfind("t")]
     style = _STYLES.get(_setting(node, "scr"), "") or _STYLES.get(_setting(node, "sty"), "")
     if _setting(node, "nor", "missing") != "missing":
         return f"\\text{{{''.join(texts)}}}" if any(texts) else ""
@@ -109,7 +96,7 @@ def _run(node: Element) -> str:
 
 def _token(node: Element) -> str:
     text = " ".join("".join(node.itertext()).split())
-    if local_name(node) in ("mtext", "ms"):
+    if node.tag in ("mtext", "ms"):
         return f"\\text{{{text}}}" if text else " "
     style = _STYLES.get(node.get("mathvariant", ""), "")
     return _letters(text, style, len(text) > 1)
@@ -138,7 +125,7 @@ def _stacked(mark: str, sign: str, base: str, stack: str) -> str:
 
 def _fenced(node: Element) -> str:
     opening, closing = _setting(node, "begChr", "("), _setting(node, "endChr", ")")
-    inner = [_row(part) for part in _parts(node, "e")]
+    inner = [_row(part) for part in node.iterfind("e")]
     return _between(opening, joined([_setting(node, "sepChr", "|").join(inner)]), closing)
 
 
@@ -188,7 +175,7 @@ def _root(degree: str, inner: str) -> str:
 
 
 def _semantics(node: Element) -> str:
-    texts = [child.text or "" for child in _parts(node, "annotation") if "tex" in child.get("encoding", "").lower()]
+    texts = [child.text or "" for child in node.iterfind("annotation") if "tex" in child.get("encoding", "").lower()]
     return texts[0].strip() if texts else _row(node)
 
 
@@ -220,8 +207,8 @@ _RULES: Final[dict[str, Callable[[Element], str]]] = {
     "bar": lambda node: f"\\{'overline' if _setting(node, 'pos') == 'top' else 'underline'}{{{_part(node, 'e')}}}",
     "groupChr": _grouped,
     "borderBox": lambda node: f"\\boxed{{{_part(node, 'e')}}}",
-    "m": lambda node: _array([[_row(cell) for cell in row] for row in _parts(node, "mr")]),
-    "eqArr": lambda node: _array([[_row(row)] for row in _parts(node, "e")], "array"),
+    "m": lambda node: _array([[_row(cell) for cell in row] for row in node.iterfind("mr")]),
+    "eqArr": lambda node: _array([[_row(row)] for row in node.iterfind("e")], "array"),
     **dict.fromkeys(("mi", "mn", "mo", "mtext", "ms"), _token),
     "mspace": lambda node: " ",
     "semantics": _semantics,

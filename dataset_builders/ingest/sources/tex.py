@@ -94,7 +94,7 @@ _READ: Final = re.compile(
 """Names of commands that need no macro."""
 _INPUT: Final = re.compile(
     r"\\(?:input|include|subfile|(documentclass|LoadClass)|(usepackage|RequirePackage))\s*(?:\[[^\]]{0,999}\]\s*)?"
-    r"\{([\w\s,.-]{1,999})\}"
+    r"\{([\w\s,./-]{1,999})\}"
 )
 _ELSEWHERE: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)|[^h]*ref")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
@@ -194,35 +194,38 @@ def opened_by(path: Path) -> set[Path]:
 
 def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
-    beside = {file.name for file in path.parent.iterdir()}  # each is looked up once
+    folder, tried = path.resolve().parent, set[str]()
+
+    def text_of(file: Path) -> str:
+        return _INPUT.sub(body, _uncommented(decoded(file).replace("\r\n", "\n")))
 
     def body(match: re.Match[str]) -> str:
         suffix = ".cls" if match[1] else ".sty" if match[2] else ".tex"
-        if suffix == ".tex":
-            text = inner(match[3], suffix)
-            if text is None:
-                return match[0]
-            return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
-        styles.extend(filter(None, [inner(name, suffix) for name in match[3].split(",")]))
+        names = [match[3]] if suffix == ".tex" else match[3].split(",")
+        texts = [text_of(file) for name in names if (file := own_file(name.strip(), suffix))]
+        if suffix == ".tex" and texts:
+            return (texts[0].partition("\\begin{document}")[2] or texts[0]).partition("\\end{document}")[0]
+        styles.extend(texts)
         return match[0]
 
-    def inner(name: str, suffix: str) -> str | None:
-        name = f"{name.strip().removesuffix(suffix)}{suffix}"
-        if name not in beside:
+    def own_file(name: str, suffix: str) -> Path | None:
+        """A file of the paper's folder that is not opened yet, if it is not too large."""
+        name = f"{name.removesuffix(suffix)}{suffix}"
+        if name in tried:
             return None
-        beside.remove(name)
+        tried.add(name)
         try:
-            file = (path.parent / name).resolve()
-            is_own = file.parent == path.resolve().parent and file not in opened and file.is_file()
+            file = (folder / name).resolve()
+            is_own = file.is_relative_to(folder) and file not in opened and file.is_file()
             size = sum(each.stat().st_size for each in (*opened, file)) if is_own else 0
         except (OSError, RuntimeError):  # links in a ring
             return None
         if not is_own or len(opened) > MAX_FILES or size > MAX_TEXT:
             return None
         opened.add(file)
-        return _whole(file, opened, styles)
+        return file
 
-    return _INPUT.sub(body, _uncommented(decoded(path).replace("\r\n", "\n")))
+    return text_of(path)
 
 
 def _uncommented(text: str) -> str:
@@ -239,13 +242,13 @@ def _uncommented(text: str) -> str:
 
 
 def _group(text: str, place: int) -> tuple[str, int]:
-    """The text of a group in braces that begins at a place, all there is if it is not closed, and the place behind."""
+    """The text of a group in braces at a place, all there is if it is not closed, and the place behind."""
     end = _closing("}", text, place, len(text)) or len(text)
     return text[place + 1 : end], end + 1
 
 
 def _closing(sign: str, text: str, place: int, limit: int) -> int:
-    """The place of the sign that closes what begins at a place, a group or a formula; 0 if none does so far."""
+    """The place of the sign that closes a group or a formula; 0 if none does so far."""
     depth = 0
     for token in _TOKENS.finditer(text, place, limit):
         depth += (token[0] == "{") - (token[0] == "}")
@@ -345,7 +348,7 @@ class Reader:
             self.heading(self.titles.pop(name, ""), name not in _TITLES[3:])
 
     def set_flags(self, preamble: str) -> None:
-        """Sets the flags of a preamble; one that is set within a group or a condition is not known."""
+        """Sets the flags of a preamble; within a group or a condition they are not known."""
         depth = 0
         for token in re.finditer(rf"{_BRANCH.pattern}|{_FLAG.pattern}|\\.|[{{}}]", preamble, re.DOTALL):
             depth += token[0] == "{" or (token[1] or "").startswith("if")
@@ -379,7 +382,7 @@ class Reader:
         return place
 
     def _branch(self, flag: str, branches: Sequence[str]) -> None:
-        """Reads the branch of a condition that is printed, both if that is not known, and one of solutions as such."""
+        """Reads the branch that is printed, both if that is not known, and one of solutions as such."""
         name = flag.removeprefix("\\not")
         solves, is_set = _SOLVED.fullmatch(name), self.flags.get(name)
         branch, other = [*branches, "", ""][:2]
@@ -480,7 +483,7 @@ class Reader:
                 self.counters[inner] = 0
 
     def _reads(self, name: str, depth: int = 0) -> bool:
-        """Checks for a command that is understood; takes a macro of a class or package if all commands in it are."""
+        """Checks for a known command, or takes a macro of a class or package if all commands in it are known."""
         if name in self.offered and depth < MAX_DEPTH:
             many, default, body = self.offered.pop(name)
             if all(self._reads(inner, depth + 1) for inner in re.findall(r"\\([A-Za-z@]+)", body)):
@@ -489,10 +492,7 @@ class Reader:
         return name in self.macros or bool(_READ.fullmatch(name)) or is_number
 
     def _defines(self, environment: str) -> bool:
-        """Checks for an environment that the paper itself defines, by commands that are understood.
-
-        One for questions needs a number that it prints, itself or by a macro in it.
-        """
+        """Checks for an environment that the paper defines by known commands; one for questions prints its number."""
         name = f"begin {environment}"
         if name not in self.own:
             body = self.macros[name][2] if name in self.macros and name not in self.offered else ""

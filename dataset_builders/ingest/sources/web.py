@@ -298,7 +298,7 @@ class _Reader(HTMLParser):
             self._marked(*self.marks.pop())
 
     def _ends_solution(self, tag: str, closes: bool = False) -> bool:
-        """Checks for the begin or end of an element that ends the solution although its own element is open."""
+        """Checks for the begin or end of an element that ends a solution whose own element is open."""
         if self.solving[:1] == ["p"]:
             return tag in _OWN_LINES
         if self.solving[:1] in (["dt"], ["dd"]):

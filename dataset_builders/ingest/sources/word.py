@@ -22,7 +22,6 @@ from livek12.dataset_builders.ingest.pages.atoms import symbol
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.glyphs import known_sign
 from livek12.dataset_builders.ingest.sources.mathml import latex
-from livek12.dataset_builders.ingest.sources.mathml import local_name as _name
 from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer, joined
 
 MAX_PART: Final = 64 << 20
@@ -65,7 +64,12 @@ def read(path: Path) -> Writer:
         raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
 
 
+_NONE: Final = Element("none")
+
+
 class _Builder(TreeBuilder):
+    """Builds elements whose names, and those of their attributes, have no namespaces."""
+
     depth = 0
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
@@ -75,63 +79,59 @@ class _Builder(TreeBuilder):
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UserError(f"its XML is nested more than {MAX_DEPTH} times: save it again with Word")
-        return super().start(tag, attrs)
+        named = {name.rpartition("}")[2]: value for name, value in reversed(attrs.items())}  # of two alike the first
+        return super().start(tag.rpartition("}")[2], named)
 
     def end(self, tag: str, /) -> Element:
         self.depth -= 1
         return super().end(tag)
 
 
-def _value(node: Element | None, name: str = "val") -> str:
-    attributes = node.attrib.items() if node is not None else ()
-    return next((value for key, value in attributes if key.rpartition("}")[2] == name), "")
+def _at(node: Element, path: str) -> Element:
+    """The first element at a path, an empty one if there is none."""
+    element = node.find(path)
+    return _NONE if element is None else element
 
 
-def _child(node: Element | None, *names: str) -> Element | None:
-    for name in names:
-        node = next((child for child in node if _name(child) == name), None) if node is not None else None
-    return node
+def _value(node: Element, path: str) -> str:
+    return _at(node, path).get("val", "")
 
 
-def _set(properties: Element | None, name: str) -> bool:
-    node = _child(properties, name)
-    return node is not None and (_value(node) or "1") in ("1", "true", "on", "single")
+def _set(properties: Element, name: str) -> bool:
+    node = properties.find(name)
+    return node is not None and (node.get("val") or "1") in ("1", "true", "on", "single")
 
 
 class _Numbers:
     def __init__(self, numbering: Element, styles: Element) -> None:
-        levels: dict[str, dict[int, Element]] = {}
+        self.levels = {
+            node.get("abstractNumId", ""): {int(level.get("ilvl", "")): level for level in node.iterfind("lvl")}
+            for node in numbering.iterfind("abstractNum")
+        }
         self.lists: dict[str, str] = {}  # the abstract list of each
         self.starts: dict[str, dict[int, int]] = {}  # where a list restarts, until it did
-        for node in numbering:
-            if _name(node) == "abstractNum":
-                own = {int(_value(level, "ilvl")): level for level in node if _name(level) == "lvl"}
-                levels[_value(node, "abstractNumId")] = own
-            elif _name(node) == "num":
-                id = _value(node, "numId")
-                self.lists[id] = _value(_child(node, "abstractNumId"))
-                for over in node:
-                    if _name(over) == "lvlOverride" and (start := _child(over, "startOverride")) is not None:
-                        self.starts.setdefault(id, {})[int(_value(over, "ilvl"))] = int(_value(start) or 1)
-        self.levels = levels
-        self.styles = {_value(style, "styleId"): style for style in styles}
+        for node in numbering.iterfind("num"):
+            id = node.get("numId", "")
+            self.lists[id] = _value(node, "abstractNumId")
+            overs = [over for over in node.iterfind("lvlOverride") if over.find("startOverride") is not None]
+            self.starts[id] = {int(over.get("ilvl", "")): int(_value(over, "startOverride") or 1) for over in overs}
+        self.styles = {style.get("styleId", ""): style for style in styles}
         self.counts: dict[str, dict[int, int]] = {}
 
-    def of(self, properties: Element | None) -> tuple[str, int]:
+    def of(self, properties: Element) -> tuple[str, int]:
         """The number of the next paragraph with these properties, and its level; "" for none."""
-        own, name = _child(properties, "numPr"), _value(_child(properties, "pStyle"))
+        own, name = _at(properties, "numPr"), _value(properties, "pStyle")
         for _ in range(10):
-            if own is not None or name not in self.styles:
+            if own is not _NONE or name not in self.styles:
                 break
-            own = _child(self.styles[name], "pPr", "numPr")
-            name = _value(_child(self.styles[name], "basedOn"))
-        id, level = _value(_child(own, "numId")), int(_value(_child(own, "ilvl")) or 0)
+            own, name = _at(self.styles[name], "pPr/numPr"), _value(self.styles[name], "basedOn")
+        id, level = _value(own, "numId"), int(_value(own, "ilvl") or 0)
         return (self._next(id, level), level) if id in self.lists else ("", 0)
 
-    def heading(self, properties: Element | None) -> bool:
+    def heading(self, properties: Element) -> bool:
         """Checks for a title or a heading by its style's name."""
-        name = _child(self.styles.get(_value(_child(properties, "pStyle"))), "name")
-        return bool(re.match(r"title|heading|标题", _value(name), re.IGNORECASE))
+        name = _value(self.styles.get(_value(properties, "pStyle"), _NONE), "name")
+        return bool(re.match(r"title|heading|标题", name, re.IGNORECASE))
 
     def _next(self, id: str, level: int) -> str:
         levels = self.levels.get(self.lists[id], {})
@@ -139,23 +139,22 @@ class _Numbers:
         counts.update({depth: start - 1 for depth, start in self.starts.pop(id, {}).items()})
         for deeper in [depth for depth in counts if depth > level]:
             del counts[deeper]
-        definition = levels.get(level)
-        if definition is None:
+        if level not in levels:
             return ""
         for depth in range(level + 1):
-            counts.setdefault(depth, int(_value(_child(levels.get(depth), "start")) or 1) - (depth == level))
+            counts.setdefault(depth, int(_value(levels.get(depth, _NONE), "start") or 1) - (depth == level))
         counts[level] += 1
 
         def counted(match: re.Match[str]) -> str:
             depth = int(match[1]) - 1
-            return numeral(counts.get(depth, 1), _value(_child(levels.get(depth), "numFmt")))
+            return numeral(counts.get(depth, 1), _value(levels.get(depth, _NONE), "numFmt"))
 
-        is_plain = _value(_child(definition, "numFmt")) in ("bullet", "none")
-        return "" if is_plain else re.sub(r"%([1-9])", counted, _value(_child(definition, "lvlText")))
+        is_plain = _value(levels[level], "numFmt") in ("bullet", "none")
+        return "" if is_plain else re.sub(r"%([1-9])", counted, _value(levels[level], "lvlText"))
 
 
 def numeral(number: int, form: str) -> str:
-    """A number in a form of Word, of LaTeX or of a web page; plain digits for a form that is not known."""
+    """A number in a form of Word, LaTeX or a web page; digits for an unknown form."""
     if re.search("etter|lph|latin", form) and 0 < number <= 26 * 26:
         letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letter.upper() if form.startswith(("upper", "A")) else letter
@@ -191,12 +190,12 @@ class _Document:
         self.archive = archive
         self.writer = Writer()
         self.relations = {
-            _value(relation, "Id"): posixpath.normpath(posixpath.join("/word", _value(relation, "Target"))).lstrip("/")
+            relation.get("Id", ""): posixpath.normpath(posixpath.join("/word", relation.get("Target", ""))).lstrip("/")
             for relation in self._xml("word/_rels/document.xml.rels")
-            if _value(relation, "TargetMode") != "External"
+            if relation.get("TargetMode") != "External"
         }
         self.numbers = _Numbers(self._xml("word/numbering.xml"), self._xml("word/styles.xml"))
-        body = _child(self._xml("word/document.xml"), "body")
+        body = self._xml("word/document.xml").find("body")
         if body is None:
             raise UserError("it holds no text of a Word document: save it as .docx again, or as PDF")
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
@@ -224,7 +223,7 @@ class _Document:
 
     def _blocks(self, node: Element) -> None:
         for child in _within(node, "p", "tbl"):
-            if _name(child) == "p":
+            if child.tag == "p":
                 for paragraph in self._paragraphs(child):
                     if _BEGINS.match(paragraph.text) and not _SOLUTION.fullmatch(paragraph.text):
                         self.writer.reveal()
@@ -237,7 +236,7 @@ class _Document:
         for row in _within(table, "tr"):
             cells: list[Cell] = []
             for cell in _within(row, "tc"):
-                wide = _value(_child(cell, "tcPr", "gridSpan"))
+                wide = _value(cell, "tcPr/gridSpan")
                 cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
                 cells.append(self._cell(cell))
             yield cells
@@ -245,7 +244,7 @@ class _Document:
     def _cell(self, cell: Element) -> Cell:
         paragraphs: Cell = []
         for child in _within(cell, "p", "tbl"):
-            if _name(child) == "p":
+            if child.tag == "p":
                 outer = self.boxes, self.floating
                 paragraphs += [paragraph for paragraph in self._paragraphs(child) if paragraph.text.strip()]
                 self.boxes, self.floating = outer
@@ -254,7 +253,7 @@ class _Document:
         return paragraphs
 
     def _paragraphs(self, node: Element) -> list[Paragraph]:
-        properties = _child(node, "pPr")
+        properties = _at(node, "pPr")
         number, level = self.numbers.of(properties)
         paragraph = Paragraph(f"{number} " if number else "", level, self.numbers.heading(properties))
         self.boxes, self.floating = [], Paragraph()
@@ -263,12 +262,12 @@ class _Document:
             paragraph.text += "\n" + re.sub(f"{UNREAD}+", UNREAD, self.floating.text)
             paragraph.pictures += self.floating.pictures
             paragraph.unread |= self.floating.unread
-        runs = [run for run in node.iter() if _name(run) == "r" and any(_name(child) == "t" for child in run)]
-        paragraph.bold = bool(runs) and all(_set(_child(run, "rPr"), "b") for run in runs)
+        runs = [run for run in node.iter("r") if run.find("t") is not None]
+        paragraph.bold = bool(runs) and all(_set(_at(run, "rPr"), "b") for run in runs)
         return [paragraph, *self.boxes]
 
     def _questioned(self, paragraph: Paragraph) -> Paragraph:
-        """A paragraph without its text in the colour of the answers; with it where that marks options."""
+        """A paragraph without text in the colour of the answers, unless that marks options."""
         text, labels = paragraph.text, _inked_labels(paragraph.text)
         self.writer.answers += labels
         paragraph.text = _PLAIN.sub("", text)
@@ -282,9 +281,9 @@ class _Document:
 
     def _runs(self, node: Element, paragraph: Paragraph) -> None:
         for child in _within(node, "r", "oMath", "oMathPara"):
-            if _name(child) == "r":
+            if child.tag == "r":
                 self._run(child, paragraph)
-            elif _name(child) == "oMath":
+            elif child.tag == "oMath":
                 paragraph.formula(latex(child))
             else:  # on lines of their own
                 for formula in _within(child, "oMath"):
@@ -293,39 +292,39 @@ class _Document:
                 paragraph.text += "\n"
 
     def _run(self, run: Element, paragraph: Paragraph) -> None:
-        properties = _child(run, "rPr")
+        properties = _at(run, "rPr")
         if _set(properties, "vanish"):
-            if any(_name(child) == "t" for child in run):
+            if run.find("t") is not None:
                 self.writer.notes["hidden text was left out"] = None
             return
         for child in run:
             self._piece(child, properties, paragraph)
 
-    def _piece(self, child: Element, properties: Element | None, paragraph: Paragraph) -> None:
-        name = _name(child)
+    def _piece(self, child: Element, properties: Element, paragraph: Paragraph) -> None:
+        name = child.tag
         if name == "fldChar":
-            self._field(_value(child, "fldCharType"), paragraph)
+            self._field(child.get("fldCharType"), paragraph)
         elif self.fields and not self.fields[-1][1] and name in ("instrText", "t"):
             self.fields[-1][0] += child.text or ""
         elif name in ("t", "tab", "ptab"):
             self._text(child.text or "" if name == "t" else "\t", properties, paragraph)
         elif name in ("br", "cr"):
-            paragraph.text += "" if _value(child, "type") in ("page", "column") else "\n"
+            paragraph.text += "" if child.get("type") in ("page", "column") else "\n"
         elif name == "noBreakHyphen":
             paragraph.text += "-"
         elif name == "sym":
-            self._symbol(_value(child, "font"), _value(child, "char"), paragraph)
+            self._symbol(child.get("font", ""), child.get("char", ""), paragraph)
         elif name in ("drawing", "pict", "object", "AlternateContent"):
             self._drawing(_chosen(child) if name == "AlternateContent" else child, paragraph)
         elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator"):
             paragraph.gap()
 
-    def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
+    def _text(self, text: str, properties: Element, paragraph: Paragraph) -> None:
         is_inked = bool(self.ink) and _colour(properties) in self.ink
         if is_inked:
             paragraph.text = paragraph.text[:-1] if paragraph.text.endswith("\ue011") else f"{paragraph.text}\ue010"
-        sign = {"superscript": "^", "subscript": "_"}.get(_value(_child(properties, "vertAlign")))
-        if _value(_child(properties, "u")) not in ("", "none") and not text.strip():
+        sign = {"superscript": "^", "subscript": "_"}.get(_value(properties, "vertAlign"))
+        if _value(properties, "u") not in ("", "none") and not text.strip():
             paragraph.text += BLANK if not paragraph.text.endswith(BLANK) else ""
         elif sign:
             paragraph.script(sign, text)
@@ -340,7 +339,7 @@ class _Document:
         else:
             paragraph.gap()
 
-    def _field(self, kind: str, paragraph: Paragraph) -> None:
+    def _field(self, kind: str | None, paragraph: Paragraph) -> None:
         """A field's instruction runs to its "separate" or its end; only EQ has no result to read."""
         if kind == "begin":
             self.fields.append(["", ""])
@@ -356,18 +355,15 @@ class _Document:
                     paragraph.formula(formula) if formula else paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
-        """Pictures and text boxes of a drawing; a placeholder where it holds neither.
-
-        Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
-        """
+        """Pictures and text boxes of a drawing, or a placeholder; short texts are labels of what is drawn."""
         pictures, texts = [], list[Cell]()
         for part in _within(node, "blip", "imagedata", "txbxContent"):
-            if _name(part) == "txbxContent":
+            if part.tag == "txbxContent":
                 texts += [cell for cell in [self._cell(part)] if cell]
             else:
-                target = self.relations.get(_value(part, "embed") or _value(part, "id"), "")
+                target = self.relations.get(part.get("embed", "") or part.get("id", ""), "")
                 pictures.append(self._part(target) if target.startswith("word/media/") else None)
-        grouped = any(_name(part) in ("wgp", "group", "wpc") for part in node.iter())
+        grouped = any(part.tag in ("wgp", "group", "wpc") for part in node.iter())
         boxes = [
             cell
             for cell in texts
@@ -381,9 +377,9 @@ class _Document:
             place.gap()
 
 
-def _colour(properties: Element | None) -> str:
+def _colour(properties: Element) -> str:
     """The colour of a run, "" for black and grey."""
-    value = _value(_child(properties, "color"))
+    value = _value(properties, "color")
     parts = bytes.fromhex(value) if re.fullmatch("[0-9A-Fa-f]{6}", value) else b"\0"
     return value.upper() if max(parts) - min(parts) >= _HUE else ""
 
@@ -392,9 +388,9 @@ def _answer_colours(body: Element) -> set[str]:
     """Colours that fill brackets, or that mark some of the options."""
     runs, size, answers = [], Counter[str](), set()
     for node in body.iter():
-        if _name(node) in ("p", "r"):
-            text = "".join(child.text or "" for child in node if _name(child) == "t") or "\n" * (_name(node) == "p")
-            runs.append((text, _colour(_child(node, "rPr"))))
+        if node.tag in ("p", "r"):
+            text = "".join(child.text or "" for child in node.iterfind("t")) or "\n" * (node.tag == "p")
+            runs.append((text, _colour(_at(node, "rPr"))))
             size[runs[-1][1]] += len(text)
     for colour, part in size.most_common(6):
         if not colour or 2 * part >= size.total():
@@ -420,25 +416,25 @@ def _inked_labels(text: str) -> list[str]:
 
 
 def _chosen(node: Element) -> Element:
-    choice = _child(node, "Choice") if _name(node) == "AlternateContent" else None
+    choice = node.find("Choice") if node.tag == "AlternateContent" else None
     return choice if choice is not None else node
 
 
 def _within(node: Element, *names: str) -> Iterator[Element]:
     """Elements of these names, those in content controls too; they are not looked into."""
     for child in node:
-        if _name(child) in names:
+        if child.tag in names:
             yield child
-        elif _name(child) not in _SKIPPED:
+        elif child.tag not in _SKIPPED:
             yield from _within(_chosen(child), *names)
 
 
 def _floats(node: Element) -> bool:
-    return any(_name(part) == "anchor" or "position:absolute" in _value(part, "style") for part in node.iter())
+    return any(part.tag == "anchor" or "position:absolute" in part.get("style", "") for part in node.iter())
 
 
 def _is_rule(node: Element) -> bool:
-    shapes = [_value(part, "prst") for part in node.iter() if _name(part) == "prstGeom"]
+    shapes = [part.get("prst") for part in node.iter("prstGeom")]
     return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
 
 

@@ -176,7 +176,7 @@ class Writer:
 
 
 def decoded(path: Path) -> str:
-    """The text of a file, as it says itself, else UTF-8, else a code page; UserError if it is larger than a paper."""
+    """The text of a file in its own encoding, UTF-8 or a code page; UserError if it is too large."""
     data = path.read_bytes()
     if len(data) > MAX_FILE:
         raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")

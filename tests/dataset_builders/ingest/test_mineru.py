@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def test_a_broken_archive_is_one_line(tmp_path: Path, cut: int, place: int, chan
     data[place % len(data)] ^= change
     archive.write_bytes(data[: len(data) - cut % len(data)] if cut % 3 == 0 else data)
     try:
-        with mineru._Output(archive) as output:
+        with closing(mineru._Output(archive)) as output:
             output.pages()
             output.bytes("out/images/fig.png", 1000)
     except UserError as error:

@@ -505,13 +505,15 @@ def test_latex_inputs_files_of_its_own_folder_alone(tmp_path: Path) -> None:
     folder = tmp_path / "paper"
     folder.mkdir()
     (folder / "link.tex").symlink_to(far / "secret.tex")
+    (folder / "parts").mkdir()
+    (folder / "parts" / "two.tex").write_text("\n\n2. Is \\input{parts/two} \\ask{three}")
     (folder / "macros.tex").write_text(r"\newcommand{\ask}[1]{Is #1 even?}")
     (folder / "body.v2.tex").write_text("1. \\ask{two}\n\n\\input{body.v2}\\input{paper} See \\ref{x}.")
-    inputs = r"\input{link} \input{../far/secret} \input{none}"
+    inputs = r"\input{link} \input{../far/secret} \input{none} \include{parts/two.tex}"
     (folder / "paper.tex").write_text(
         rf"\input{{macros}}\begin{{document}}\include{{body.v2}} {inputs}\end{{document}}"
     )
-    assert text_of(folder / "paper.tex").split("\n") == ["1. Is two even?", "□□ See □. □ □ □"]
+    assert text_of(folder / "paper.tex").split("\n") == ["1. Is two even?", "□□ See □. □ □ □", "2. Is □ Is three even?"]
 
 
 def test_latex_in_markdown_is_read_as_latex(tmp_path: Path) -> None:
