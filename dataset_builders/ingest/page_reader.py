@@ -107,7 +107,6 @@ def read_here(
 
 
 def _boxes(paper: _Paper, document: Any, boxes: tuple[Box, ...]) -> Iterator[PageBlocks]:
-    """Each box as a page, numbered from 1."""
     for number, box in enumerate(boxes, 1):
         if not 1 <= box.page <= len(document):
             raise UserError(f"page {box.page}: the PDF has {len(document)} pages")

@@ -194,7 +194,6 @@ def gutter(
 
 
 def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) -> bool:
-    """Checks that most text right of an x has something left of it on its level."""
     lefts = [(run.top, run.bottom) for run in texts if run.right <= x] + [(b[1], b[3]) for b in others if b[2] <= x]
     rights = [run for run in texts if run.left >= x]
     beside = sum(
@@ -204,7 +203,6 @@ def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) ->
 
 
 def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Span, crossing: int, free: bool) -> bool:
-    """Checks for two columns of text, each with lines as long as it is wide."""
     if min(len(lefts), len(rights)) < (3 if free else 5):
         return False
     fill_left = sum(b - a > _LONG * (x - ends[0]) for a, b in lefts)
@@ -215,20 +213,17 @@ def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Sp
 
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
-    """Checks that questions right of an x go on counting from those left of it."""
     left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
     columns = _edge_numbers(left), _edge_numbers(right)
     return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
 
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
-    """Checks that text begins where a column's numbers do: a single number may stand anywhere."""
     reach = math.inf if len(numbers) > 1 else numbers[0].left + _BESIDE * numbers[0].height
     return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
-    """Numbers at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
     edge = min((run.left for run in opening), default=0.0)
     first = min((run.left for run in runs if not run.titled or run.number), default=0.0)  # a section's title hangs out
@@ -400,7 +395,6 @@ def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
-    """Boxes around rules with text that is no longer right above and right below."""
     for rule in (rule for rule in rules if rule.flat):
         near = [run for run in runs if run.left < rule.right and rule.left < run.right]
         above = [run for run in near if -0.2 * run.size < rule.top - run.bottom < 0.6 * run.size]
@@ -551,7 +545,6 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
-    """Marks lines in which unread ink stands."""
     left: list[Bounds] = []
     for box in sheet.unread:
         near = [line for line in lines if _in_line(box, line)]
@@ -622,7 +615,6 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
 
 
 def _is_under(box: Bounds, piece: Piece) -> bool:
-    """Checks for text right under or over a figure."""
     near = -2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24
     return near and box[0] < piece.box[2] and box[2] > piece.box[0]
 

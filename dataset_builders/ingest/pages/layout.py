@@ -163,7 +163,6 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
 
 
 def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
-    """Checks for lines that begin and end at the same places."""
     return all(max(ends) - min(ends) < _SAME for ends in zip(*spans, strict=True))
 
 
@@ -293,7 +292,6 @@ def _on_border(ink: Rule | Shape, frame: Bounds) -> bool:
 
 
 def _parts_cell(box: Bounds, table: PageTable) -> bool:
-    """A stroke from corner to corner of a table's cell."""
     sides = ((box[0], box[2], table.xs), (box[1], box[3], table.ys))
     return all(any(abs(start - a) + abs(end - b) < _SAME for a, b in pairwise(at)) for start, end, at in sides)
 
@@ -304,7 +302,6 @@ def area(box: Bounds) -> float:
 
 
 def _crosses(shape: Shape, table: PageTable) -> bool:
-    """A drawn line from one cell of a table to others."""
     cell = max(b - a for edges in (table.xs, table.ys) for a, b in pairwise(edges))
     if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
         return False
@@ -335,7 +332,6 @@ def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
 
 
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
-    """A part of a drawing, no frame or ground of text."""
     box, width, height = shape.box, shape.width, shape.height
     step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
     inside = step * sum(contains(box, *glyph.centre) for glyph in raw.glyphs[::step])
@@ -352,7 +348,6 @@ def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
 
 
 def _links(rule: Rule, boxes: Sequence[Bounds]) -> bool:
-    """An edge of a graph, from one part of it to another."""
     first, last = (rule.left, rule.top, rule.left, rule.top), (rule.right, rule.bottom, rule.right, rule.bottom)
     starts, ends = ({box for box in boxes if overlaps(box, tip, _MEET)} for tip in (first, last))
     return bool(starts and ends and starts != ends)
@@ -409,23 +404,18 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
         tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
-        xs, ys = (
-            _positions([(r.left + r.right) / 2 for r in upright]),
-            _positions([(r.top + r.bottom) / 2 for r in flat]),
-        )
+        xs, ys = _positions([r.middle for r in upright]), _positions([r.centre[1] for r in flat])
+        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, {}) if min(len(xs), len(ys)) > 1 else None
+        if table:
+            table.merged = _merge(xs, ys, flat, upright)
+            filled = table.cells(raw.glyphs)
+            if is_asked(table, filled, raw.width, before):
+                parts.asked.append(table)
+                before = xs  # the grid of the next section has the same columns, however short what it asks
+                continue
         box = around([boxes[at] for at in group])
-        if len(xs) < 2 or len(ys) < 2:
-            parts.dividers += tall
-            loose += rules
-            continue
-        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, _merge(xs, ys, flat, upright))
-        filled = table.cells(raw.glyphs)
-        if is_asked(table, filled, raw.width, before):
-            parts.asked.append(table)
-            before = xs  # the grid of the next section has the same columns, however short what it asks
-            continue
         parts.dividers += tall
-        if area(box) > 0.5 * raw.width * raw.height:
+        if not table or area(box) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
@@ -450,19 +440,16 @@ def _positions(values: list[float]) -> list[float]:
 def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Merges base cells without a line between them, named by the first."""
     across = len(xs) - 1
     parent = [*range(across * (len(ys) - 1))]
     for at in parent[:]:
         row, column = divmod(at, across)
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
-        if column + 2 < len(xs) and not any(
-            abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
-        ):
+        beside = (r for r in upright if abs(r.middle - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1)
+        below = (r for r in flat if abs(r.centre[1] - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1)
+        if column + 2 < len(xs) and not any(beside):
             unite(parent, at, at + 1)
-        if row + 2 < len(ys) and not any(
-            abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
-        ):
+        if row + 2 < len(ys) and not any(below):
             unite(parent, at, at + across)
     return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
 

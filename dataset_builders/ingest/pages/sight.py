@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
 from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, by_root, unite
-from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
+from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, RawPage, address, page_objects, paint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +107,6 @@ class Sight:
             raw.shapes += [Shape("image", *box) for box in own if box not in bars]
 
     def _parts(self, shape: Shape) -> tuple[list[Bounds], bool]:
-        """Boxes of a picture's dark pieces, in points; true if there are more."""
         left, top, right, bottom = (max(0, round(value * self.scale)) for value in shape.box)
         ink = _WHITE if shape.bottom - shape.top < _IN_LINE else _DARK
         boxes, more = _pieces(self.drawn[top:bottom, left:right] < ink)
@@ -143,7 +142,6 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
 
 
 def _drop_unseen(raw: RawPage, sight: Sight) -> None:
-    """Removes rules and drawings without ink, and cuts the others to their printed part."""
     raw.rules = [*compress(raw.rules, _inked(raw.rules, sight.full, sight.scale))]  # letters may be rules
     pictures = [shape.kind == "image" for shape in raw.shapes]
     inked = _inked(raw.shapes, sight.drawn, sight.scale)
@@ -155,7 +153,6 @@ def _drop_unseen(raw: RawPage, sight: Sight) -> None:
 
 
 def _seen(page: Any, glyphs: Sequence[Glyph], texts: _Texts, sight: Sight, dpi: float) -> list[bool]:
-    """For each letter, true if it is printed."""
     places = [texts.place.get(glyph.item, -1) for glyph in glyphs]
     seen = _changed(glyphs, sight.full, sight.drawn, sight.scale)
     if not texts.whole:  # what was not hidden shows no difference
@@ -184,7 +181,6 @@ def _sides(box: Rule | Shape) -> list[Side]:
 
 
 def _inked(boxes: Sequence[Rule | Shape], ink: Grey, scale: float) -> list[bool]:
-    """For each line or drawing, true if one of its sides has ink."""
     sides = [_sides(box) for box in boxes]
     inked = iter(_printed([side for own in sides for side in own], ink, scale))
     return [any([*islice(inked, len(own))]) for own in sides]
@@ -273,9 +269,8 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        objects = PageObjects(page, UNMOVED)
+        objects, self.whole = page_objects(page, UNMOVED)
         self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
-        self.whole = objects.whole
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:

@@ -257,7 +257,6 @@ def _placed(box: Bounds, home: Glyph | None, size: float) -> Glyph:
 
 
 def _is_ring(shape: Shape, size: float) -> bool:
-    """A circle or square about as high as a letter."""
     wide, tall = shape.right - shape.left, shape.bottom - shape.top
     on_border = (min(x - shape.left, shape.right - x, y - shape.top, shape.bottom - y) for x, y in shape.points)
     square = 0.4 * size < wide < 1.8 * size and abs(wide - tall) < 0.1 * tall
@@ -270,12 +269,10 @@ def _within(box: Bounds, outer: Bounds) -> bool:
 
 
 def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
-    """Parts that are in none of some boxes."""
     return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
 def _parted(box: Bounds, parts: Sequence[_Ink]) -> tuple[list[_Ink], list[_Ink]]:
-    """Parts with their middle in a box, and the others."""
     inside = [layout.contains(box, *part.centre) for part in parts]
     return [*compress(parts, inside)], [*compress(parts, map(not_, inside))]
 
@@ -326,7 +323,6 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
 
 
 def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
-    """Letters at a shape that may be a sign."""
     left, top, right, bottom = shape.box
     if shape.kind == "image" or not (3 <= len(shape.points) < 40 and 1.0 < bottom - top < _TALLEST * size):
         return []
@@ -409,7 +405,6 @@ def turned(raw: RawPage) -> int:
 
 
 def _odd(text: str) -> bool:
-    """Letters of wrong encodings, which papers do not use."""
     code = ord(text[0])
     return 0xA8 <= code <= 0x17F and unicodedata.category(text[0])[0] in "LSP" and text[0] not in "°±·×÷§®©«»´"
 
@@ -463,9 +458,8 @@ def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
     boxes = [*parts.figures, *parts.ground, *(rule.box for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
+    boxes += [frame for frame in parts.frames if frame in grounds]
     for left, top, right, bottom in parts.frames:
-        if (left, top, right, bottom) in grounds:
-            boxes.append((left, top, right, bottom))
         boxes += [(left, top, right, top), (left, bottom, right, bottom)]
         boxes += [(left, top, left, bottom), (right, top, right, bottom)]
     return boxes
@@ -549,7 +543,6 @@ def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> boo
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
-    """A run of letters in a figure, or a short one that touches it."""
     left, top, right, bottom = hull(run)
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
