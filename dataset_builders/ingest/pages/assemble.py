@@ -622,14 +622,11 @@ def _is_under(box: Bounds, piece: Piece) -> bool:
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
     if line.base == last.base:  # in a frame at its end
         return True
-    size = max(last.size, line.size)
-    gap = line.box[1] - last.box[3]
-    if gap > 0.9 * size and line.base - last.base > 1.35 * usual:
-        return False
-    if gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
-        return False
+    size, gap = max(last.size, line.size), line.box[1] - last.box[3]
+    parted = gap > 0.9 * size and line.base - last.base > 1.35 * usual
     middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in (last.box, line.box)]
-    if any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames):
+    framed = any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames)
+    if parted or framed or gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
         return False
     return not any(middles[0][1] < piece.box[1] < middles[1][1] for piece in own)
 
@@ -646,19 +643,14 @@ def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
 
 
 def _record(line: TextLine, sheet: Sheet, crop: Crop) -> Line:
+    same = {name: getattr(line, name) for name in ("text", "bold", "place", "other", "look", "inks", "lined")}
     return Line(
-        text=line.text,
+        **same,
         box=box_of(line.box, sheet),
         size=line.size / sheet.height,
-        bold=line.bold,
         confidence=round(line.confidence if line.sound else min(line.confidence, 0.5), 3),
         unread=not line.sound or line.confidence < UNSURE,
         pitch=line.pitch / sheet.width,
-        place=line.place,
-        other=line.other,
-        look=line.look,
-        inks=line.inks,
-        lined=line.lined,
         pictures=[crop((a - _MARGIN, b - _MARGIN, c + _MARGIN, d + _MARGIN)) for a, b, c, d in line.shown],
     )
 

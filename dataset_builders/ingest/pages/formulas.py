@@ -889,16 +889,13 @@ def _costs(
         if top - 0.7 * size < centre < bottom + 0.6 * size:
             big = [host for host in rows[at] if host.size > 1.15 * atom.size and not host.built]
             over = any(host.left < atom.middle < host.right for host in big)
-            yield (
-                size * over
-                + min(
-                    min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
-                    + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
-                    + 0.05 * size * (id(host) in placed)
-                    for host in rows[at]
-                ),
-                at,
+            nearest = min(
+                min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
+                + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
+                + 0.05 * size * (id(host) in placed)
+                for host in rows[at]
             )
+            yield size * over + nearest, at
 
 
 _IMPOSSIBLE: Final = re.compile(

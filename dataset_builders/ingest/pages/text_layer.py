@@ -381,13 +381,12 @@ def sound(raw: RawPage) -> bool:
         return False
     if not letters:
         return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
-    if raw.hidden > 0.5 * len(letters):
-        return False
-    lost = sum(1 for glyph in letters if not glyph.sound)
+    lost = sum(not glyph.sound for glyph in letters)
     odd = Counter(glyph.font for glyph in letters if glyph.sound and _odd(glyph.text))
     fonts = Counter(glyph.font for glyph in letters)
     coded = sum(many for font, many in fonts.items() if odd[font] > max(_ODD_SIGNS, _ODD_SHARE * many))
-    return lost < 0.3 * len(letters) and odd.total() < 0.25 * len(letters) and coded < _CODED * len(letters)
+    limits = ((raw.hidden, 0.5), (lost, 0.3), (odd.total(), 0.25), (coded, _CODED))
+    return all(many < share * len(letters) for many, share in limits)
 
 
 def turned(raw: RawPage) -> int:
