@@ -26,7 +26,7 @@ from livek12.dataset_builders.ingest.keys.entries import (
     of_list,
     split_answered,
 )
-from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     TOKEN,
@@ -245,13 +245,13 @@ def _inked(
     )
     entries = {}
     for index, own in spans.items() if inks else ():
-        rest, lines, answer = [*map(replace, own)], list[Item](), ""
+        rest, all_taken, answer = [*map(replace, own)], list[Inked](), ""
         for ink in inks:
             taken = take_ink(rest, places[index].end, drafts[index].options, ink)
-            rest, lines = taken.rest, [*lines, *taken.lines]
+            rest, all_taken = taken.rest, [*all_taken, taken]
             answer = answer or taken.chosen or "; ".join(taken.fills)
         if entry := _copied(drafts[index], rest, places[index], stream, forms):
-            text, value, worked = _answered(compose(lines, stream.columns).text) if lines else ("", "", "")
+            text, value, worked = _answered(compose(solution_of(all_taken), stream.columns).text)
             solution = "\n".join(filter(None, (text, worked, entry.solution)))
             entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
     return entries
