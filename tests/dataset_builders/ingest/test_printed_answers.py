@@ -308,19 +308,19 @@ def test_lines_in_the_ink_begin_no_question_and_no_passage(tmp_path: Path) -> No
     pytest.importorskip("pypdfium2")
     red = "#text(fill: red)[{}]"
     asked = [rf"{n}\. Explain why stone {n} rolls." for n in (1, 2, 3)]
-    steps = [red.format(f"In step {step} it has the slope {n}{step}.") for n in "789" for step in (1, 2, 3)]
+    steps = [red.format(f"The {name} is {step}.") for name in NAMES[:3] for step in ("steep", "round", "dry")]
     lines = [asked[0], *steps[:3], asked[1], "#pagebreak()", *steps[3:6], asked[2], *steps[6:]]
     paper = paper_of(typeset("\n\n".join(lines), tmp_path / "paper.pdf"))
     assert [draft.question for draft in paper.drafts] == [f"Explain why stone {n} rolls." for n in (1, 2, 3)]
-    assert [(draft.solution or "")[-4:] for draft in paper.drafts] == [f" {n}3." for n in "789"]
+    keys = [" ".join([*draft.answer, draft.solution or ""]).split() for draft in paper.drafts]
+    assert keys == [f"The {name} is steep. The {name} is round. The {name} is dry.".split() for name in NAMES[:3]]
 
 
 def test_an_answer_below_each_part_ends_where_the_next_is_due() -> None:
     asked = ["(a) What goes in blank 1?", "Solution: x{n}", "(b) Which is the word?", "Solution: y{n}", "(i) second"]
     names = ("gold", "tin", "iron")
-    lines = [
-        text.format(n=name) for name in names for text in (f"{names.index(name) + 1}. Fill in.", *asked, "(c) Why?")
-    ]
+    asked = ["{at}. Fill in.", *asked, "(c) Why?"]
+    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in asked]
     for draft, name in zip(read(page(*lines)).drafts, names, strict=True):
         assert draft.question.split("\n")[1:] == ["(a) What goes in blank 1?", "(b) Which is the word?", "(c) Why?"]
         assert " ".join([*draft.answer, draft.solution or ""]).split() == f"(a) x{name} (b) y{name} (i) second".split()
