@@ -15,7 +15,7 @@ from typing import Final
 
 from livek12.core.records import Option
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -37,7 +37,7 @@ _BEGIN: Final = 20
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
 PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
 """The label of a part."""
-_SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
 _BELOW, _FILLED, _TICK = "below", "filled", "tick"
 """Signs of an answer that are no looks: its head or a letter below the options, a letter in a blank, a tick."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
@@ -180,7 +180,7 @@ def _begins_below(items: Sequence[Item], place: int) -> bool:
 def _parts_behind(parts: Sequence[str], label: str) -> list[str]:
     """The labels of the part behind the last and of those around it; [] for another label."""
     bare, *around = (own.strip("()（） .．") for own in (label, *parts))
-    before = {series[at - 1] for series in _SERIES if bare in series and (at := series.index(bare))}
+    before = {series[at - 1] for series in SERIES if bare in series and (at := series.index(bare))}
     return next(([*parts[:at], label] for at, own in enumerate(around) if own in before), [])
 
 
