@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language, Option
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
@@ -203,27 +204,9 @@ def _with_figures(draft: Draft, answer: str, blocks: Sequence[Block], pictures: 
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     solved = marks + answer.count(IMAGE_MARK)
     end = solved + (draft.solution or "").count(IMAGE_MARK)
-    own = _figures(blocks[:marks], draft.id, pictures)
-    of_solution = [
-        figure.model_copy(update={"box": None})
-        for figure in _figures(blocks[solved:end], f"{draft.id}-solution", pictures)
-    ]
+    own = figures_of(blocks[:marks], draft.id, pictures)
+    of_solution = figures_of(blocks[solved:end], f"{draft.id}-solution", pictures, placed=False)
     return draft.model_copy(update={"figures": own, "solution_figures": of_solution})
-
-
-def _figures(blocks: Sequence[Block], stem: str, pictures: dict[str, Image]) -> list[Figure]:
-    """The figures of blocks; their pictures are added to `pictures` under their names."""
-    figures = []
-    for place, block in enumerate(blocks, 1):
-        if block.picture:
-            name = f"{stem}-{place}.{_suffix(block.picture)}"
-            pictures[name] = Image(bytes=block.picture, path=name)
-            figures.append(Figure(name=name, box=block.box, caption=block.caption))
-    return figures
-
-
-def _suffix(data: bytes) -> str:
-    return "jpg" if data.startswith(b"\xff\xd8") else "webp" if data[8:12] == b"WEBP" else "png"
 
 
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:

@@ -1,0 +1,76 @@
+"""Pictures of a key: each is a letter of its own in the texts of its entries, until a draft has it.
+
+Contract: whatever is done to these texts, a solution has the pictures whose letters it has, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from livek12.core.records import IMAGE_MARK, Image
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.keys.words import LETTER
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Line
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+from livek12.dataset_builders.ingest.questions.texts import harmless, is_empty, table
+
+_FIRST: Final = 0xF0000
+"""The letter of the first picture."""
+
+
+class KeyPictures:
+    """The pictures of a paper's keys, by their letters."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, Block] = {}
+
+    def lettered(self, stream: Stream) -> Stream:
+        """A stream in which each picture is a letter, and one that is no part of a line is a line of its own."""
+        items = (item for item in stream.items if item.line or not is_empty(item.block.picture or b""))
+        return replace(stream, items=[*map(self._item, items)])
+
+    def _item(self, item: Item) -> Item:
+        if item.line:
+            return replace(item, line=self._line(item.line))
+        if table(item.block) or not item.block.picture:
+            return replace(item, block=replace(item.block, lines=[*map(self._line, item.block.lines)]))
+        return replace(item, line=Line(text=self._letter(item.block), box=item.box))
+
+    def _line(self, line: Line) -> Line:
+        text = harmless(LETTER.sub(UNREAD, line.text))
+        for picture in line.pictures:
+            text = text.replace(PICTURE, self._letter(Block(kind="figure", box=line.box, picture=picture)), 1)
+        return replace(line, text=text, pictures=[])
+
+    def _letter(self, block: Block) -> str:
+        letter = chr(min(_FIRST + len(self._blocks), 0xFFFFF))
+        self._blocks[letter] = block
+        return letter
+
+    def placed(self, draft: Draft, pictures: dict[str, Image]) -> Draft:
+        """A draft whose solution has marks and figures for its letters; elsewhere these were not read."""
+        solution = draft.solution or ""
+        doubts = [doubt.model_copy(update={"text": LETTER.sub(UNREAD, doubt.text)}) for doubt in draft.doubts]
+        changes: dict[str, object] = {"answer": [LETTER.sub(UNREAD, text) for text in draft.answer], "doubts": doubts}
+        if letters := LETTER.findall(solution):
+            blocks = [self._blocks[letter] for letter in letters]
+            changes["solution"] = LETTER.sub(IMAGE_MARK, solution)
+            changes["solution_figures"] = figures_of(blocks, f"{draft.id}-solution", pictures, placed=False)
+        return draft.model_copy(update=changes)
+
+
+def figures_of(blocks: Sequence[Block], stem: str, pictures: dict[str, Image], placed: bool = True) -> list[Figure]:
+    """The figures of blocks, with their places on the paper; `pictures` gets their pictures under their names."""
+    figures = []
+    for place, block in enumerate(blocks, 1):
+        if block.picture:
+            name = f"{stem}-{place}.{_suffix(block.picture)}"
+            pictures[name] = Image(bytes=block.picture, path=name)
+            figures.append(Figure(name=name, box=block.box if placed else None, caption=block.caption))
+    return figures
+
+
+def _suffix(picture: bytes) -> str:
+    return "jpg" if picture.startswith(b"\xff\xd8") else "webp" if picture[8:12] == b"WEBP" else "png"
