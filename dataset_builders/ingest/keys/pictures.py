@@ -25,6 +25,7 @@ class KeyPictures:
 
     def __init__(self) -> None:
         self._blocks: dict[str, Block] = {}
+        self._apart: set[str] = set()  # those that are lines
 
     def lettered(self, stream: Stream) -> Stream:
         """A stream in which each picture is a letter, and one that is no part of a line is a line of its own."""
@@ -36,7 +37,9 @@ class KeyPictures:
             return replace(item, line=self._line(item.line))
         if table(item.block) or not item.block.picture:
             return replace(item, block=replace(item.block, lines=[*map(self._line, item.block.lines)]))
-        return replace(item, line=Line(text=self._letter(item.block), box=item.box))
+        letter = self._letter(item.block)
+        self._apart.add(letter)
+        return replace(item, line=Line(text=letter, box=item.box))
 
     def _line(self, line: Line) -> Line:
         text = harmless(LETTER.sub(UNREAD, line.text))
@@ -45,20 +48,26 @@ class KeyPictures:
         return replace(line, text=text, pictures=[])
 
     def _letter(self, block: Block) -> str:
-        letter = chr(min(_FIRST + len(self._blocks), 0xFFFFF))
+        letter = chr(_FIRST + len(self._blocks))
+        if not LETTER.match(letter):
+            return UNREAD
         self._blocks[letter] = block
         return letter
 
     def placed(self, draft: Draft, pictures: dict[str, Image]) -> Draft:
-        """A draft whose solution has marks and figures for its letters; elsewhere these were not read."""
+        """A draft whose solution has marks and figures for its letters; elsewhere, and without one, these are □."""
         solution = draft.solution or ""
-        doubts = [doubt.model_copy(update={"text": LETTER.sub(UNREAD, doubt.text)}) for doubt in draft.doubts]
-        changes: dict[str, object] = {"answer": [LETTER.sub(UNREAD, text) for text in draft.answer], "doubts": doubts}
         if letters := LETTER.findall(solution):
-            blocks = [self._blocks[letter] for letter in letters]
-            changes["solution"] = LETTER.sub(IMAGE_MARK, solution)
-            changes["solution_figures"] = figures_of(blocks, f"{draft.id}-solution", pictures, placed=False)
-        return draft.model_copy(update=changes)
+            own = figures_of([*map(self._blocks.__getitem__, letters)], f"{draft.id}-solution", pictures, placed=False)
+            apart = re.compile(rf"[ \t]*\n?([{''.join(self._apart)}])[ \t]*\n?" if self._apart else r"(?!)")
+            lines = "\n".join(filter(None, apart.split(solution)))
+            draft = draft.model_copy(
+                update={"solution": LETTER.sub(IMAGE_MARK, lines), "solution_figures": own},
+            )
+        elif solution.count(IMAGE_MARK) != len(draft.solution_figures):
+            draft = draft.model_copy(update={"solution": solution.replace(IMAGE_MARK, UNREAD), "solution_figures": []})
+        text = draft.model_dump_json()
+        return Draft.model_validate_json(LETTER.sub(UNREAD, text)) if LETTER.search(text) else draft
 
 
 def figures_of(blocks: Sequence[Block], stem: str, pictures: dict[str, Image], placed: bool = True) -> list[Figure]:

@@ -1,7 +1,6 @@
 """Answers printed in a paper without a head: letters below the options or in the blank, ticks.
 
-Contract: an answer is taken only where most questions of the paper print one so, each another; the rest is left to the
-heads of answers and to the invariants.
+Contract: an answer is taken only where most questions print one so, each another.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from typing import Final
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import FEWEST
-from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST, keyed
+from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.questions.options import begins_option
 from livek12.dataset_builders.ingest.questions.segment import Segment
 from livek12.dataset_builders.ingest.questions.stream import Item
