@@ -1,7 +1,4 @@
-"""Entries of answer keys: tables, answers behind or below the questions, and CSV files.
-
-Contract: one entry a number and column as printed; a line that is no entry is passed over.
-"""
+"""Entries of answer keys in tables, mark schemes and CSV files: one a number and column as printed."""
 
 from __future__ import annotations
 
@@ -50,7 +47,6 @@ class Entry:
 
     Attributes:
         answer: "" if only a solution is given.
-        rank: number of earlier entries of this number in its table.
         label: print around its table (subject, form, elective parts), without spaces.
         elective: its part (CSV only).
         where: file and page or line, for messages.
@@ -69,7 +65,6 @@ class Entry:
     answer: str
     points: float | None = None
     solution: str | None = None
-    rank: int = 0
     label: str = ""
     elective: str = ""
     where: str = ""

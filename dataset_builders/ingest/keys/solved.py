@@ -201,7 +201,7 @@ def _signed(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
     theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
     texts = {option.label: squeezed(option.text) for option in theirs}
-    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
+    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
     signed = [label for label, (_, _, sign) in signs.items() if sign]
     return "".join(signed) if whole and 2 * len(signed) < len(signs) else ""
