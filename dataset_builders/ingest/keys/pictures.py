@@ -1,10 +1,8 @@
-"""Pictures of a key: each is a letter of its own in the texts of its entries, until a draft has it.
-
-Contract: whatever is done to these texts, a solution has the pictures whose letters it has, in their order.
-"""
+"""Pictures of a key: each is a private letter in the texts of entries, so that it moves with them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -28,7 +26,7 @@ class KeyPictures:
         self._apart: set[str] = set()  # those that are lines
 
     def lettered(self, stream: Stream) -> Stream:
-        """A stream in which each picture is a letter, and one that is no part of a line is a line of its own."""
+        """A stream with letters for pictures; one outside lines is a line."""
         items = (item for item in stream.items if item.line or not is_empty(item.block.picture or b""))
         return replace(stream, items=[*map(self._item, items)])
 
@@ -55,7 +53,7 @@ class KeyPictures:
         return letter
 
     def placed(self, draft: Draft, pictures: dict[str, Image]) -> Draft:
-        """A draft whose solution has marks and figures for its letters; elsewhere, and without one, these are □."""
+        """A draft with figures for its solution's letters; others are □."""
         solution = draft.solution or ""
         if letters := LETTER.findall(solution):
             own = figures_of([*map(self._blocks.__getitem__, letters)], f"{draft.id}-solution", pictures, placed=False)
@@ -71,7 +69,7 @@ class KeyPictures:
 
 
 def figures_of(blocks: Sequence[Block], stem: str, pictures: dict[str, Image], placed: bool = True) -> list[Figure]:
-    """The figures of blocks, with their places on the paper; `pictures` gets their pictures under their names."""
+    """Figures of blocks; `pictures` gets theirs."""
     figures = []
     for place, block in enumerate(blocks, 1):
         if block.picture:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
+from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
@@ -23,6 +24,7 @@ from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
+    LETTER,
     TOKEN,
     PaperWords,
     plain,
@@ -30,6 +32,7 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
 from livek12.dataset_builders.ingest.questions.options import split
@@ -199,7 +202,7 @@ def _with_labels(
 
 def _signed(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
-    theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
+    theirs = split(LETTER.sub(IMAGE_MARK, "\n".join(item.text for item in items)), draft.language, True)[1]
     texts = {option.label: squeezed(option.text) for option in theirs}
     signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())

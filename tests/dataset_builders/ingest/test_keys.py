@@ -52,14 +52,11 @@ def entries(*lines: str | PageBlocks, of: Mapping[int, str]) -> dict[int, str]:
 
 
 def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
-    drawn = replace(page("1. It is", "2. so", "3. b"), blocks=[])
-    shown = [figure(page(text), "").blocks for text in ("1. It is like that:", "2. c", "3. No \U000f0000 and <image>: b")]
-    lines = [replace(block, box=replace(block.box, top=block.box.top + 0.2 * at, bottom=block.box.bottom + 0.2 * at),
-                     lines=[replace(line, box=replace(line.box, top=line.box.top + 0.2 * at, bottom=line.box.bottom + 0.2 * at)) for line in block.lines])
-             for at, blocks in enumerate(shown) for block in blocks]  # fmt: skip
-    asked = ("1. Why is it so?", "2. Draw it.", "3. Say what it is and why it is so.")
-    made, pictures = read_paper(Path("p.pdf"), [page(*asked)], "p", "0" * 64, Options(), None,
-                                AnswerKey(name="k", pages={"k": [replace(drawn, blocks=lines)]}), None)  # fmt: skip
+    given = ("1. It is like that:", "2. c", "3. No \U000f0000 and <image>: b")
+    pages = [figure(page(text, number=number, top=0.2 * number), "") for number, text in enumerate(given, 1)]
+    asked = page("1. Why is it so?", "2. Draw it.", "3. Say what it is and why it is so.")
+    key = AnswerKey(name="k", pages={"k": pages})
+    made, pictures = read_paper(Path("p.pdf"), [asked], "p", "0" * 64, Options(), None, key, None)
     solutions = [(draft.answer, draft.solution, [own.name for own in draft.solution_figures]) for draft in made.drafts]
     assert solutions == [
         ([], "It is like that:\n<image>", ["p-q1-solution-1.png"]),
