@@ -38,8 +38,8 @@ _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．�
 PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
 """The label of a part."""
 SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
-_BELOW, _FILLED, _TICK = "below", "filled", "tick"
-"""Signs of an answer that are no looks: its head or a letter below the options, a letter in a blank, a tick."""
+_BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
+"""Signs of an answer that are no looks: its head or a letter below the options, one in a bracket or on a rule, a tick."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?)(?:\s[a-h])?\s*(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
@@ -100,7 +100,7 @@ def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
         cell = max((start for start in cells if start <= match.start()), default=0)
         yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
     for match in _LETTER.finditer(line.text) if not begins_option(line.text) else ():
-        yield *match.span(match.lastindex or 0), {_FILLED}
+        yield *match.span(match.lastindex or 0), {_RULED if match[2] else _FILLED}
 
 
 def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     taken = Inked()
     parts: list[str] = []
     spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
-    if ink == _FILLED:
+    if ink in (_FILLED, _RULED):
         spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
     set_so = _options_in(items, spans, options)
     if 2 * len(set_so) < len(options):
@@ -246,14 +246,14 @@ def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | 
     """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     looks = {look for line in lines for *_, own in looks_of(line) for look in own}
-    looks = looks - {_FILLED, _TICK} if is_new else looks | {_BELOW}
+    looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
     answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
     inks = []
     for look, own in answered.items():
         habit = len(signed if look in _SIGNS and not is_new else own) >= max(FEWEST, len(questions) / 2)
-        sure = is_new and any(not options for at, (*_, options) in enumerate(questions) if at in own)
+        sure = look == _RULED or (is_new and bool(own - choices))
         if own and (sure or habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
             inks.append(look)
     return inks
@@ -268,7 +268,7 @@ def _answered_in(
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    if len(texts) < 2 or 2 * usual > len(answered) or _AMID * strange > len(answered):
+    if (len(texts) < 2 and look != _RULED) or 2 * usual > len(answered) or _AMID * strange > len(answered):
         return set()
     each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
     pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
