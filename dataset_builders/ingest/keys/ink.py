@@ -39,7 +39,7 @@ PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．]
 """The label of a part."""
 SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
 _BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
-"""Signs that are no looks: the head of an answer or a letter below the options, one in a bracket or on a rule, a tick."""
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?)(?:\s[a-h])?\s*(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
