@@ -119,7 +119,6 @@ def _boxes(paper: _Paper, document: Any, boxes: tuple[Box, ...]) -> Iterator[Pag
 
 
 def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
-    """The page; if a rule fails on it, its picture and the reason."""
     try:
         return paper.page(page, number)
     except (UserError, ImportError, MemoryError):

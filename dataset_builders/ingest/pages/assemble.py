@@ -110,7 +110,6 @@ def _is_near(run: list[_Numbered], after: _Numbered) -> bool:
 
 
 def _name_hung(runs: Sequence[Segment]) -> None:
-    """Numbers that stand alone begin questions if text on their right is about as high."""
     for run in runs:
         if run.digits and not run.number:
             for other in runs:
@@ -137,7 +136,6 @@ def _segment(run: Sequence[_Numbered]) -> Segment:
 
 
 def _number(piece: Sequence[Glyph], after: Sequence[Glyph]) -> int:
-    """The number at the beginning of a piece; one without a sign behind it has text there."""
     match = _NUMBER.match("".join(glyph.text.strip() for glyph in piece[:12]))
     if match and not match[2]:
         size = piece[0].size
@@ -356,7 +354,6 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
-    """Runs; those of a pair of tall brackets or a fraction share one box."""
     for left, top, right, bottom in (*_brackets(sheet, runs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
@@ -606,7 +603,6 @@ def _within(region: Bounds, x: float, y: float) -> bool:
 
 
 def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
-    """Paragraphs of a column; a gap, a figure or a frame ends one."""
     ordered = sorted(lines, key=lambda line: line.base)
     steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
     usual = steps[len(steps) // 2] if steps else 0.0

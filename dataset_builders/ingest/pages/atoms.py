@@ -226,7 +226,6 @@ def tex(atoms: Iterable[Atom]) -> str:
 
 
 def _reference(atoms: Sequence[Atom]) -> Atom:
-    """The middle one of the biggest letters, as the line's base and size."""
     letters = [atom for atom in atoms if atom.built or atom.text not in STRETCHED] or list(atoms)
     size = max(atom.size for atom in letters)
     full = [atom for atom in letters if atom.size >= 0.87 * size]
@@ -274,7 +273,6 @@ def _overlap(atom: Atom, other: Atom) -> bool:
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
-    """A letter far off the line as big as those on it is part of an unread formula."""
     far = abs(script.base - reference.base) > 0.3 * reference.size
     return far and len(script.text) == 1 and script.text.isalnum() and script.size > _FULL * reference.size
 

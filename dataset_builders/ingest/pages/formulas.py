@@ -128,7 +128,6 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
 
 
 def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
-    """The letters that an accent spans; those of a long one may be scripts, which are lower."""
     long = accent.width > 1.5 * accent.size
     return [
         atom
@@ -198,7 +197,6 @@ def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
 
 
 def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
-    """Checks for a line as long right above or below: they part a page, and are of no formula."""
     near = 0.02 * (rule.right - rule.left)
     return sum(abs(other.top - rule.top) + abs(other.left - rule.left) < near for other in rules) > 1
 
@@ -256,7 +254,6 @@ def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
-    """A fraction's rule is not much longer than its parts, and close to them if it is long."""
     size = max(atom.size for atom in (*above, *below))
     length = rule.right - rule.left
     widest = max(box[2] - box[0] for box in (hull(above), hull(below)))
@@ -335,7 +332,6 @@ def _index(finder: Finder, sign: Atom) -> list[Atom]:
 
 
 def _touches(base: Atom, script: Atom) -> bool:
-    """Checks for a letter or bracket that a raised letter stands at."""
     beside = base.left <= script.left < base.right + 0.15 * base.size
     return (base.math or base.text.isascii()) and base.size > 1.15 * script.size and beside
 
@@ -543,7 +539,6 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
 
 
 def _enclosed(atoms: Sequence[Atom], parts: list[Atom], name: str, rows: Iterable[str]) -> list[Atom]:
-    """Atoms with the last one in place of a bracket and its rows, which are `parts` of it."""
     bracket, body = parts[0], " \\\\ ".join(rows)
     text, base = f"\\begin{{{name}}}{body}\\end{{{name}}}", bracket.centre[1] + AXIS * bracket.size
     gone = set(map(id, parts))
@@ -674,7 +669,6 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
 
 
 def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
-    """The text right over a rule that is no longer than it."""
     head = row[0]
     over = [atom for atom in row if rule.left - 1 < atom.middle < rule.right + 1]
     letters = [atom for atom in over if atom.text.strip()]
@@ -750,7 +744,6 @@ def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
 
 
 def _rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Groups atoms by line; the first of each group sets its place and size."""
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
     stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
@@ -786,7 +779,6 @@ def _level(rows: list[list[Atom]]) -> None:
 
 
 def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
-    """Checks for rows side by side, close wherever one goes on from the other."""
     own = set(map(id, row))
     ordered = sorted((*row, *other), key=lambda atom: atom.left)
     pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]

@@ -179,7 +179,6 @@ def _subpath(points: list[tuple[float, float]], curved: bool, look: Mapping[str,
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
-    """A thin line; an arrow's head is as small, and slants."""
     if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
         return False
     slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
@@ -187,7 +186,6 @@ def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> boo
 
 
 def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:
-    """An outline of a rectangle with round corners: each point on the border or in a corner."""
     short = min(right - left, bottom - top)
     if short < 8 or len(points) < 8:
         return False
@@ -420,7 +418,6 @@ def _squared(ink: Bounds, start: float, code: int) -> Bounds:
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
-    """The right edge of a letter with its white space; ink may hang over by a third."""
     return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
@@ -662,7 +659,6 @@ def _gap(line: Sequence[Glyph], place: int) -> float:
 
 
 def _slot(word: Sequence[Glyph]) -> float:
-    """The width of a letter with its share of the word's white space."""
     return (sum(end - start for start, end in (g.cell for g in word)) + (len(word) + 1) * _gap(word, 1)) / len(word)
 
 
@@ -740,7 +736,6 @@ _CIRCLED: Final = {
 
 
 def _ringed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins circles with the letters in them; any other sign in a circle marks a choice."""
     gone: set[int] = set()
     rings = [glyph for glyph in glyphs if glyph.text == "○"]
     centres = [(glyph, *glyph.centre) for glyph in glyphs if glyph.text.strip()] if rings else []
@@ -819,7 +814,6 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
 
 
 def _run(first: int, characters: str) -> dict[int, str]:
-    """Codes of consecutive characters; a space stands for none."""
     return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
@@ -852,7 +846,6 @@ _EXTRA: Final = {
 
 
 def _alphabet(*styles: str) -> dict[int, str]:
-    """Letters of formulas whose names have one of these words, by the codes of the Latin ones."""
     codes = (*range(0x2100, 0x2150), *range(0x1D49C, 0x1D4D0), *range(0x1D504, 0x1D56C))
     signs = [sign for sign in map(chr, codes) if any(style in unicodedata.name(sign, "") for style in styles)]
     letters = ((unicodedata.normalize("NFKC", sign), sign) for sign in signs)

@@ -14,7 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
-from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, by_root, unite
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, connected
 from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, RawPage, address, page_objects, paint
 
 if TYPE_CHECKING:
@@ -199,7 +199,6 @@ def _cut(part: Rule | Shape, drawn: Grey, scale: float) -> None:
 
 
 def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:
-    """For each line, true if it has ink on the page; lines beyond `_MOST_SIDES` count as printed."""
     import numpy as np
 
     ends = np.asarray(sides[:_MOST_SIDES], dtype=float).reshape(-1, 2, 2) * scale
@@ -232,7 +231,6 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], sight: Sight)
 
 
 def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) -> list[bool]:
-    """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
     differ = np.maximum(picture, other) - np.minimum(picture, other) > _CHANGE
@@ -309,27 +307,25 @@ def _pieces(mask: Mask) -> tuple[list[Bounds], bool]:
     """Boxes of connected ink without specks, at most `_MOST`; true if there are more."""
     import numpy as np
 
-    parent: list[int] = []
     boxes: list[Bounds] = []
+    pairs: list[tuple[int, int]] = []
     before: list[tuple[int, int, int]] = []
     last = -2
     for row in np.flatnonzero(mask.any(axis=1)).tolist():
         line = np.flatnonzero(np.diff(np.concatenate(([0], mask[row].astype(np.int8), [0]))))
         runs: list[tuple[int, int, int]] = []
         for start, end in zip(line[::2].tolist(), line[1::2].tolist(), strict=True):
-            at = len(parent)
+            at = len(boxes)
             if at > _MOST_RUNS:
                 break
-            parent.append(at)
             boxes.append((start, row, end, row + 1))
-            for left, right, other in before if row == last + 1 else ():
-                if left <= end and start <= right:
-                    unite(parent, at, other)
+            above = before if row == last + 1 else ()
+            pairs += [(at, other) for left, right, other in above if left <= end and start <= right]
             runs.append((start, end, at))
         before, last = runs, row
-    pieces = [[boxes[at] for at in group] for group in by_root(parent)]
+    pieces = [[boxes[at] for at in group] for group in connected(len(boxes), pairs)]
     pieces = [runs for runs in pieces if sum(map(layout.area, runs)) > _SPECK]
-    more = len(pieces) > _MOST or len(parent) > _MOST_RUNS
+    more = len(pieces) > _MOST or len(boxes) > _MOST_RUNS
     return [around(runs) for runs in pieces[:_MOST]], more
 
 

@@ -177,7 +177,6 @@ def _reach(part: Shape | Rule, strokes: Sequence[Shape], size: float) -> Bounds:
 
 
 def _at_bar(rule: Rule, strokes: Sequence[Shape], size: float) -> tuple[bool, bool]:
-    """Checks for strokes right over, and right under, a line of their own width or more."""
     span = [s for s in strokes if rule.left - 2 < (s.left + s.right) / 2 < rule.right + 2]
     over = any(-1 < rule.top - s.bottom < _BAR * size for s in span)
     return over, any(-1 < s.top - rule.bottom < _BAR * size for s in span)
@@ -453,7 +452,6 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
 
 
 def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
-    """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
     boxes = [*parts.figures, *parts.ground, *(rule.box for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
@@ -468,7 +466,6 @@ def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
 
 
 def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], list[Glyph]]:
-    """Takes letters in and at figures, but no labels of options."""
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs)
@@ -493,7 +490,6 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 
 
 def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
-    """The box of a figure with its slanted labels and all of its ink."""
     words = [around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
     short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
     whole = around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
@@ -508,7 +504,6 @@ def _is_short(run: Sequence[Glyph]) -> bool:
 def _stands_alone(
     run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
 ) -> bool:
-    """A short run close to a figure and away from text."""
     left, top, right, bottom = hull(run)
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
     text = "".join(glyph.text for glyph in run)
@@ -618,6 +613,5 @@ def _may_wrap(table: PageTable, cell: tuple[int, int], lines: Sequence[TextLine]
 
 
 def _first_word(line: TextLine) -> float:
-    """Its width with the white space before it; in Chinese a letter's."""
     letters = 1 if ideographic(line.text[:1]) else len(line.text.split(" ")[0])
     return (line.box[2] - line.box[0]) * letters / max(1, len(line.text)) + line.size / 2
