@@ -87,7 +87,9 @@ WORTH = re.compile(
 _PART_LABEL = re.compile(
     r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
 )
-_LABELS_AND_VALUE = re.compile(r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*)\n[ \t]*解析(?=\s)")
+_LABELS_AND_VALUE = re.compile(
+    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
+)
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""

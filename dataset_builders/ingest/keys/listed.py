@@ -18,7 +18,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
     SOLVES,
@@ -217,7 +217,7 @@ def _is_choice(draft: Draft) -> bool:
 
 
 def _is_label(place: KeyPlace, items: Sequence[Item]) -> bool:
-    return bool(labels(place.entry.answer if place.entry else items[place.item].text[place.end :]))
+    return bool(labels(place.entry.answer if place.entry else text_of(items[place.item])[place.end :]))
 
 
 def _ends(
@@ -272,7 +272,7 @@ def _entry(
 
 def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:
     """The entry of a question in lines, of which the first has its number up to `end`."""
-    behind = items[0].text[end:]
+    behind = text_of(items[0])[end:]
     dash = _DASH.match(behind)
     first = _DASH.sub(r"\g<title>", behind)
     worth = marks(first) if says_worth(first) else []
