@@ -75,8 +75,6 @@ _WIDEST = 40
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_FIRST_PART = both_scripts(r"part\s[a1I]\b|[(（]?(?:1|a|i|一)[)）]", re.IGNORECASE)
-_NEXT_PART = both_scripts(r"(?:^|\n)(?:part\s(?:[b2]|II)\b|[(（]?(?:2|b|ii|二)[)）])", re.IGNORECASE)
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
@@ -280,9 +278,8 @@ def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
         return "", "", ""
     if draft.question_type == "fill_in_blank" and 1 < count_blanks(draft.question) == len(text.strip().split("\n")):
         return text.strip(), "", ""
-    if (rest and not _is_value(first)) or (_FIRST_PART.match(first) and _NEXT_PART.search(rest)):
-        return "", text, ""
-    if rest and not choice and draft.question_type != "fill_in_blank":
+    of_values = choice or draft.question_type == "fill_in_blank"
+    if rest and not (of_values and _is_value(first)):
         return "", text, ""
     worth = _WORTH_EACH.search(first)
     answer, remark = (first[: worth.start()], worth["remark"].strip()) if worth else (first, "")

@@ -48,8 +48,6 @@ _SPAN: Final = both_scripts(
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
-_DASH: Final = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
-"""Between a number and its answer, or a title."""
 _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
 """The number of what is heard or read, which is no question's."""
 _SURELY_SHORT: Final = 3
@@ -272,15 +270,12 @@ def _entry(
 
 def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:
     """The entry of a question in lines, of which the first has its number up to `end`."""
-    behind = text_of(items[0])[end:]
-    dash = _DASH.match(behind)
-    first = _DASH.sub(r"\g<title>", behind)
+    first = re.sub(r"\A\s*[–—]\s*", "", text_of(items[0])[end:])
     worth = marks(first) if says_worth(first) else []
     titled = bool(worth) and (items[0].text[:1].isalpha() or bool(WORTH.fullmatch(first)))
     lines = ["" if titled else first, *map(printed, items[1:])]
     text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
-    named = titled or bool(dash and dash["title"] and not labels(first))
-    answer, solution, unsure = ("", text, "") if named and "\n" in text else split_text(text, draft)
+    answer, solution, unsure = ("", text, "") if titled and "\n" in text else split_text(text, draft)
     listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or SOLVES.match(text))
     points = sum(mark.points for mark in worth[:1]) if worth else None
     return Entry(
