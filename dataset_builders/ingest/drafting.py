@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language, Option
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
@@ -147,9 +148,10 @@ def _draft(
     own = compose(segment.items, stream.columns, segment.end, lined=lined)
     shared = compose(segment.passage, stream.columns, lined=lined)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
-    if printed := compose(segment.printed, stream.columns).text:
-        head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
-        body = f"{body}\n{head}{printed}"
+    printed = compose(segment.printed, stream.columns)
+    if printed.text:
+        head = "" if begins_answer(printed.text) else "【答案】" if len(printed.text) <= LONGEST_ANSWER else "【解析】"
+        body = f"{body}\n{head}{printed.text}"
     body, answer, solution = split_answered(body)
     answer = segment.filled or answer
     text, worth, part_points = points.split_points(body)
@@ -186,14 +188,15 @@ def _draft(
         knowledge_points=topics,
         markdown=own.text,
     )
-    draft = _with_figures(draft, answer or "", [*shared.pictures, *own.pictures], pictures)
+    draft = _with_figures(draft, answer or "", [*shared.pictures, *own.pictures, *printed.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft
-    draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")
+    own_figures = {"solution_figures": draft.solution_figures}
+    draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper").model_copy(update=own_figures)
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:
         draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", READ_KEY)
     return draft
@@ -204,27 +207,9 @@ def _with_figures(draft: Draft, answer: str, blocks: Sequence[Block], pictures: 
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     solved = marks + answer.count(IMAGE_MARK)
     end = solved + (draft.solution or "").count(IMAGE_MARK)
-    own = _figures(blocks[:marks], draft.id, pictures)
-    of_solution = [
-        figure.model_copy(update={"box": None})
-        for figure in _figures(blocks[solved:end], f"{draft.id}-solution", pictures)
-    ]
+    own = figures_of(blocks[:marks], draft.id, pictures)
+    of_solution = figures_of(blocks[solved:end], f"{draft.id}-solution", pictures, placed=False)
     return draft.model_copy(update={"figures": own, "solution_figures": of_solution})
-
-
-def _figures(blocks: Sequence[Block], stem: str, pictures: dict[str, Image]) -> list[Figure]:
-    """The figures of blocks; their pictures are added to `pictures` under their names."""
-    figures = []
-    for place, block in enumerate(blocks, 1):
-        if block.picture:
-            name = f"{stem}-{place}.{_suffix(block.picture)}"
-            pictures[name] = Image(bytes=block.picture, path=name)
-            figures.append(Figure(name=name, box=block.box, caption=block.caption))
-    return figures
-
-
-def _suffix(data: bytes) -> str:
-    return "jpg" if data.startswith(b"\xff\xd8") else "webp" if data[8:12] == b"WEBP" else "png"
 
 
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:

@@ -24,6 +24,7 @@ from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
+    LETTER,
     TOKEN,
     PaperWords,
     plain,
@@ -117,7 +118,7 @@ def _copied(
     answer = answer or (number["filled"] if number and number["filled"] else "")
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
+    drawn = bool(solution) and filled[0] < filled[1]
     return Entry(
         _number(draft),
         answer,
@@ -201,7 +202,7 @@ def _with_labels(
 
 def _signed(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
-    theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
+    theirs = split(LETTER.sub(IMAGE_MARK, "\n".join(item.text for item in items)), draft.language, True)[1]
     texts = {option.label: squeezed(option.text) for option in theirs}
     signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
@@ -214,7 +215,7 @@ def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
-    lines = without_question(copy.replace(IMAGE_MARK, UNREAD).split("\n"), draft.markdown)
+    lines = without_question(copy.split("\n"), draft.markdown)
     return "", "\n".join(lines), _REWORDED
 
 
@@ -234,7 +235,7 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     answers: list[str] = []
     new: set[int] = set()
     for place, end, begin, stop in _additions(compared, words):
-        text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
+        text = copy[theirs[begin].start() : theirs[stop - 1].end()].strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
         if label := _BRACKETED.fullmatch(text.strip("_ ")):
             answers.append(label[1])
@@ -293,7 +294,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
                 if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
                 else line.start()
             )
-            text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
+            text = copy[cut : line.end()].rstrip()
         elif len(tail) > _REMARK:
             follows = False
             text = copy[tokens[tail[0]].start() : line.end()].strip()

@@ -311,6 +311,16 @@ def test_structure_that_nothing_uses_is_doubted(line: str, doubt: str) -> None:
 def test_words_parted_at_the_end_of_a_line_are_joined() -> None:
     assert join("the presi‐", "dent of") == "the president of"
     assert join("a well-", "known case") == "a well-known case"
+    lines = [
+        "1. The president of a two-way street, re‐",
+        "sides. A presi‐",
+        "dent of a two‐",
+        "way street is no flow‐",
+        "er.",
+    ]
+    (draft,) = read(page(*lines)).drafts
+    assert "A president of a two-way street is no flow-er" in draft.question and "re-sides" in draft.question
+    assert "does not have: re-sides, flow-er" in " ".join(doubt.text for doubt in draft.doubts)
 
 
 # ---- keys ----

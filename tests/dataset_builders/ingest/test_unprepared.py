@@ -472,7 +472,8 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
         ("CMMI10", ord("®"), False, "α"), ("CMMI10", ord("."), False, None), ("CMMI10", ord("µ"), False, None),
         ("Fourier-Math-Extension", 0xA3, True, "["), ("Fourier-Math-Symbols", 0x70, True, "√"),
         ("EuropeanComputerModern-BoldExtended10pt", 0x1E, False, "ffi"), ("MSBM10", 0x2A, True, "⊈"),
-        ("HyhwpEQ", 0xE104, True, "⎦"), ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
+        ("HyhwpEQ", 0xE104, True, "⎦"), ("HancomEQN", 0xE0FC, False, "𝑥"), ("MSAM10", 0x36, False, "⩽"),
+        ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
     ],
 )  # fmt: skip
 def test_fonts_for_formulas_have_the_same_code_in_every_file(
