@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.answers import in_form, split_text
+from livek12.dataset_builders.ingest.keys.answers import in_form, is_choice, split_text
 from livek12.dataset_builders.ingest.keys.entries import APART, Entry, column_of
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
 from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
@@ -138,7 +137,7 @@ def _form(draft: Draft, place: KeyPlace, items: Sequence[Item]) -> float:
     """The weight of an answer in the form of a question's type, at its place."""
     text = place.entry.answer or place.entry.solution or "" if place.entry else text_of(items[place.item])[place.end :]
     reading = in_form(draft, *split_text(text[:_LONGEST_FORM], draft)[:2])
-    if draft.options or draft.question_type in {*CHOICE_TYPES, "true_false"}:
+    if is_choice(draft):
         return _LABELLED * bool(reading.answer and not reading.problem)
     return -_LABELLED / 8 * bool(reading.problem)
 

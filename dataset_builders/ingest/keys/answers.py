@@ -51,6 +51,7 @@ _JUDGED = both_scripts(
     re.DOTALL,
 )
 """A solution that begins with the judgement."""
+_SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
 _LABEL_ALONE = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*|[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
@@ -106,6 +107,11 @@ class Reading:
     problem: str = ""
 
 
+def is_choice(draft: Draft) -> bool:
+    """Checks for a question whose answer is a label or a judgement."""
+    return bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
+
+
 def labels(text: str) -> list[str]:
     """Labels of options that a text consists of."""
     plain = plain_width(text)
@@ -114,13 +120,17 @@ def labels(text: str) -> list[str]:
     return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?번?", plain.strip())) else []
 
 
+def is_label(text: str) -> bool:
+    """Checks for labels of options, or a sign of right or wrong."""
+    return bool(labels(text) or _SIGN.fullmatch(text.strip()))
+
+
 def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = False) -> Reading:
     """A printed answer and its solution in the form of a draft."""
     answer, solution = ("" if _TO_WRITE_ON.fullmatch(text) else text.strip() for text in (answer, solution))
-    if draft.question_type in CHOICE_TYPES or draft.options:
-        return _choice(draft, answer, solution, letter_first)
-    if draft.question_type == "true_false":
-        return _judgement(answer, solution)
+    if is_choice(draft):
+        of_options = draft.options or draft.question_type in CHOICE_TYPES
+        return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
     if not answer:
         return Reading((), solution)
     if _LABEL_ALONE.fullmatch(answer):
@@ -253,7 +263,6 @@ def take_topics(text: str) -> tuple[str, list[str]]:
 def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
     """Answer, solution and doubt of an entry's text for a draft: by heads, else by its lines and their lengths."""
     text = WORTH.sub("", text)
-    choice = bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
     if head := BEGUN.match(text):
         return "", text[head.end() :], ""
     if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
@@ -278,7 +287,7 @@ def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
         return "", "", ""
     if draft.question_type == "fill_in_blank" and 1 < count_blanks(draft.question) == len(text.strip().split("\n")):
         return text.strip(), "", ""
-    of_values = choice or draft.question_type == "fill_in_blank"
+    of_values = is_choice(draft) or draft.question_type == "fill_in_blank"
     if rest and not (of_values and _is_value(first)):
         return "", text, ""
     worth = _WORTH_EACH.search(first)

@@ -18,6 +18,7 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.keys.answers import is_label
 from livek12.dataset_builders.ingest.keys.words import LETTER
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -48,9 +49,6 @@ class Entry:
     Attributes:
         answer: "" if only a solution is given.
         label: print around its table (subject, form, elective parts), without spaces.
-        elective: its part (CSV only).
-        where: file and page or line, for messages.
-        source: name of the file, if there are several.
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
@@ -96,14 +94,13 @@ _LONGEST_KEY = 40
 """Characters of a row that is an answer; a longer one says what marks are for."""
 
 
-def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, Entry]], set[int]]:
-    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, and items in them.
+def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]]:
+    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, with their items.
 
     A row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
     total, without which no scheme is made.
     """
     rows: list[tuple[int, str, str, str]] = []
-    used: set[int] = set()
     begun = False
     for at, item in enumerate(items):
         table_rows = (
@@ -115,20 +112,15 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, 
         elif names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
             answer, points = names.index("answer"), names.index("points")
             own = [(at, row[0], row[answer], row[points]) for row in table_rows[1:] if len(row) == len(names)]
-            if any(
-                _CODES.fullmatch(mark) or (_PLAIN.fullmatch(mark) and _says_what_for(*row)) for _, *row, mark in own
-            ):
+            coded = any(_CODES.fullmatch(mark) for *_, mark in own)
+            if coded or any(_PLAIN.fullmatch(d) and b and ("(" in a or len(b) > _LONGEST_KEY) for _, a, b, d in own):
                 rows += own
                 begun = True
-                used.add(at)
                 continue
         if begun and (match := _ROW.fullmatch(item.text)):
             rows.append((at, match["cell"], match["text"], match["worth"] or match["mark"] or ""))
         elif begun and rows and names[:1] != ["number"]:
             rows[-1] = (*rows[-1][:2], f"{rows[-1][2]}\n{printed(item)}", rows[-1][3])
-        else:
-            continue
-        used.add(at)
     by_number: dict[int, list[tuple[str, str, str]]] = {}
     places: dict[int, int] = {}
     number = part = ""
@@ -139,17 +131,12 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, 
             places.setdefault(int(number), at)
             worth = f"[{mark.strip('[]')}]" if _PLAIN.fullmatch(mark) else mark
             by_number.setdefault(int(number), []).append((part, text, worth))
-    return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()], used
+    return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()]
 
 
 def printed(item: Item) -> str:
     """A line, or the rows of a table."""
     return item.text if item.line else table(item.block)
-
-
-def _says_what_for(cell: str, text: str) -> bool:
-    """A row of a part, or with more than an answer: a table of answers and points has neither."""
-    return bool(text) and ("(" in cell or len(text) > _LONGEST_KEY)
 
 
 def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> Entry:
@@ -308,7 +295,7 @@ def _fit(cells: Sequence[str]) -> float:
     """The likeness of a column to one of answers: labels, else short values, that differ."""
     if not cells:
         return -_FITS
-    labels = sum(bool(_LABELS.fullmatch(cell)) for cell in cells) / len(cells)
+    labels = sum(is_label(cell) for cell in cells) / len(cells)
     short = sum(len(cell) <= _SHORT_VALUE for cell in cells) / len(cells)
     return 2 * labels + short - (len({*cells}) == 1 and len(cells) > _FEWEST)
 
@@ -332,7 +319,7 @@ def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Ent
     """Entries of a row of numbers, or spans, above one of answers, each behind its name: a table on its side."""
     numbers = [*dropwhile(lambda cell: not (NUMBER_CELL.fullmatch(cell) or _SPAN_CELL.fullmatch(cell)), above)]
     begin = len(below) - len(numbers)
-    if not numbers or begin < 0 or (begin and _LABELS.fullmatch(below[begin - 1])):
+    if not numbers or begin < 0 or (begin and is_label(below[begin - 1])):
         return []
     names = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
     rows: list[tuple[str, str]] = [names]
@@ -348,11 +335,6 @@ def _counts_up(cells: Sequence[str]) -> bool:
     fewest = _FEWEST - ("Q" in "".join(cells[:1]))
     each = [*dict.fromkeys(numbers)]
     return len(numbers) == len(cells) and len(each) >= fewest and each == [*range(each[0], each[0] + len(each))]
-
-
-def is_label(answer: str) -> bool:
-    """Checks for the label of an option, or of several."""
-    return bool(_LABELS.fullmatch(answer.strip()))
 
 
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
@@ -378,11 +360,6 @@ _LONGEST_LISTED = 120
 """Characters of an answer in a line of several, formulas as LaTeX."""
 _LABEL = 3
 """Characters of an answer that any line may have."""
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_LABELS = both_scripts(
-    rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
-)
-_SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 APART = re.compile(r"\s{3,}|\t")
 _FEWEST = 3
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
