@@ -13,10 +13,9 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
+from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.pictures import figures_of
-from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -77,7 +76,7 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_leading_points(take_ticked(take_filled(made.drafts)))
+    made.drafts = _with_leading_points(made.drafts)
     for own in sections.values():
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     made.drafts = _with_unowned_readings(made.drafts, stream, body)
@@ -95,12 +94,13 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
     if inks:
         body = segment_solved(stream, body, inks)
     for each in body.segments if inks else ():
+        all_taken = []
         for ink in inks:
             taken = take_ink(*read(each), ink)
             if taken:
                 each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
-                each.printed += taken.lines
-    take_letters(body.segments)
+                all_taken.append(taken)
+        each.printed = solution_of(all_taken)
     return body
 
 
@@ -150,7 +150,8 @@ def _draft(
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
     printed = compose(segment.printed, stream.columns)
     if printed.text:
-        head = "" if begins_answer(printed.text) else "【答案】" if len(printed.text) <= LONGEST_ANSWER else "【解析】"
+        is_answer = len(printed.text) <= LONGEST_ANSWER and not segment.filled
+        head = "" if begins_answer(printed.text) else "【答案】" if is_answer else "【解析】"
         body = f"{body}\n{head}{printed.text}"
     body, answer, solution = split_answered(body)
     answer = segment.filled or answer

@@ -83,9 +83,10 @@ WORTH = re.compile(
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
-_PART_LABEL = re.compile(
-    r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
-)
+PART = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
+"""The label of a part."""
+SERIES = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+"""Labels of parts: where one begins, only the next of the same series is another part."""
 _LABELS_AND_VALUE = re.compile(
     r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
 )
@@ -95,7 +96,6 @@ _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(
 _HEADS_OF_TEXT = ("Answer", "Answer.", "Answers.")
 """Heads of answers that are solutions if they have several lines."""
 _RULE = re.compile(r"\n\s*[-=]{8,}")
-_ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
 
 @dataclass(frozen=True)
@@ -186,15 +186,11 @@ def _blanks(draft: Draft, answer: str, solution: str) -> Reading:
     return Reading(tuple(values), solution, f"{blanks} blanks, and a key that is one answer" if wrong else "")
 
 
-def _labels(text: str) -> dict[str, str]:
-    """The last label of each kind of parts in a text."""
-    return {kind: label for match in _PART_LABEL.finditer(text) for kind, label in match.groupdict().items() if label}
-
-
-def _after(kind: str, label: str) -> str:
-    if kind == "roman":
-        return _ROMAN[_ROMAN.index(label) + 1] if label in _ROMAN[:-1] else ""
-    return chr(ord(label) + 1)
+def _due(text: str) -> dict[str, str]:
+    """The last label of each series that begins a line of a text, by the label that is due."""
+    own = [match[2] for line in text.split("\n") if (match := PART.match(line))]
+    lasts = [(series, [label for label in own if label in series[:-1]][-1:]) for series in SERIES]
+    return {series[series.index(last[0]) + 1]: last[0] for series, last in lasts if last}
 
 
 def _split_parts(text: str) -> tuple[str, str] | None:
@@ -204,22 +200,22 @@ def _split_parts(text: str) -> tuple[str, str] | None:
     """
     question, place = "", 0
     answers: list[str] = []
-    kind = ""
+    following = ""
     heads = list(ANSWER_HEAD.finditer(text))
     for answer, later in zip(heads, [*heads[1:], None], strict=False):
         if answer.start() < place:
             continue
         question += text[place : answer.start()]
-        labels = _labels(question)
-        begins = {name: rf"[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d)" for name, label in labels.items()}
+        due = _due(question)
+        begins = {label: rf"[ \t]*[(（]?{label}\s?[)）.．](?!\d)" for label in due}
         begins |= {"rule": r"[ \t]*[-=]{8,}"} if later else {}
-        place = len(text)
-        for name, pattern in begins.items():
+        part, place = following, len(text)
+        for label, pattern in begins.items():
             if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
-                place, kind = match.start(), name
+                place, following = match.start(), label
         own = _RULE.sub("", text[answer.end() : place]).strip()
-        answers.append(f"({labels.get(kind) or len(answers) + 1}) {own}")
-    return (f"{question}{text[place:]}", "\n".join(answers)) if kind else None
+        answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
+    return (f"{question}{text[place:]}", "\n".join(answers)) if following else None
 
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:

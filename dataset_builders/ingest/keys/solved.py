@@ -17,9 +17,9 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.answers import BEGUN, is_label, split_answered
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, SERIES, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -61,9 +61,6 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
-_PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
-_SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
-"""Labels of parts: where one begins, only the next of the same series is another part."""
 
 
 def aligned_entries(
@@ -142,13 +139,13 @@ def _inked(
     )
     entries = {}
     for index, own in spans.items() if inks else ():
-        rest, lines, answer = [*map(replace, own)], list[Item](), ""
+        rest, all_taken, answer = [*map(replace, own)], list[Inked](), ""
         for ink in inks:
             taken = take_ink(rest, places[index].end, drafts[index].options, ink)
-            rest, lines = taken.rest, [*lines, *taken.lines]
+            rest, all_taken = taken.rest, [*all_taken, taken]
             answer = answer or taken.chosen or "; ".join(taken.fills)
         if entry := _copied(drafts[index], rest, places[index], stream, forms):
-            text, value, worked = _answered(compose(lines, stream.columns).text) if lines else ("", "", "")
+            text, value, worked = _answered(compose(solution_of(all_taken), stream.columns).text)
             solution = "\n".join(filter(None, (text, worked, entry.solution)))
             entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
     return entries
@@ -276,8 +273,8 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
         own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
-        if old and (match := _PART.match(line[0])):
-            due = due or next(([*series] for series in _SERIES if series[0] == match[2]), [])
+        if old and (match := PART.match(line[0])):
+            due = due or next((series for series in SERIES if series[0] == match[2]), [])
             if match[2] == next(iter(due), ""):
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
