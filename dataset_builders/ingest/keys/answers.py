@@ -51,6 +51,8 @@ _JUDGED = both_scripts(
     re.DOTALL,
 )
 """A solution that begins with the judgement."""
+_CELL = re.compile(r"[(（]?[A-J]{1,4}[)）]?")
+"""A label in a cell of its own."""
 _SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
 _LABEL_ALONE = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*|[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
@@ -157,6 +159,9 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
         chosen, reason = labels((groups.get("stated") or groups["label"]).rstrip(" .．。:：")), groups["reason"]
     if not chosen and len(ends := {*_LAST.findall(text)}) == 1:
         chosen, reason = [*ends.pop().upper()], text
+    cells = [*filter(_CELL.fullmatch, re.split(r"\s{3,}", text.partition("\n")[0])[1:])]
+    if not chosen and len(cells) == 1:
+        chosen, reason = labels(cells[0]), text
     if not chosen and answer:
         chosen = [option.label for option in draft.options if squeezed(option.text) == squeezed(answer)]
     if not chosen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -179,12 +178,11 @@ def of_tables(items: Sequence[Item], where: str) -> Iterator[tuple[int, Entry]]:
         three = zip(rows, rows[1:], rows[2:], strict=False)
         two = any(_of_rows(a, b, where) and _of_rows(a, c, where) for a, b, c in three)
         in_rows = [] if two else [entry for pair in pairwise(rows) for entry in _of_rows(*pair, where)]
-        in_table = _by_columns(rows, where, _FITS * bool(items[own.start].line)) or in_rows
-        yield from ((own.start, entry) for entry in in_table)
+        yield from ((own.start, entry) for entry in _by_columns(rows, where, bool(items[own.start].line)) or in_rows)
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
-    """Rows of each table, and of lines that are rows: below names of columns, or of several cells that count up."""
+    """Rows of each table, and of lines that are rows: below names of columns, or answers below numbers."""
     at = 0
     while at < len(items):
         if not items[at].line:
@@ -203,42 +201,23 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
             at = end
             continue
         named = {"number", "answer"} <= {column_of(word) for word in words}
-        rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]
-        if named and rows:
+        rows = [*takewhile(bool, (_row(item.text, len(words)) for item in items[at + 1 :]))] if named else []
+        if rows:
             whole = [row[begin : begin + len(words)] for row in rows for begin in range(0, len(row), len(words))]
             yield [words, *whole], range(at, at + 1 + len(rows))
-        elif len(rows) > _FEWEST and [int(row[0]) for row in rows] == [int(rows[0][0]) + n for n in range(len(rows))]:
-            above = items[at - 1].text.split() if at else []
-            width, _ = Counter(map(len, rows)).most_common(1)[0]
-            head = above if len(above) == width else [""] * width
-            yield [head, *(row for row in rows if len(row) == width)], range(at, at + len(rows))
-        else:
-            rows = []
-        at += (len(rows) and len(rows) + named) or 1
+        at += 1 + len(rows)
 
 
 def _row(text: str, width: int) -> list[str]:
-    """Cells of a line: its words, if each `width` of them begin with a number, else a number and what is set apart."""
-    if width:
-        cells = text.split()
-        return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
-    first, *others = APART.split(text)
-    match = re.fullmatch(r"(\d{1,3})(?:[.．、)]?\s+(\S.*))?", first)
-    cells = [*filter(None, match.groups()), *others] if match else []
-    return cells if len(cells) > 2 else []
+    """Words of a line of which each `width` begin with a number."""
+    cells = text.split()
+    return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
 
 
-def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -> list[Entry]:
-    """Entries of a table: behind each column that counts, the column that holds answers.
-
-    The only other column of a table that counts from 1 needs only a fit of `alone`.
-    """
-    filled = (
-        [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]
-        if len({*map(len, rows)}) == 1
-        else []
-    )
-    rows = [[row[at] for at in filled] for row in rows] if filled else rows
+def _by_columns(rows: Sequence[Sequence[str]], where: str, of_lines: bool = True) -> list[Entry]:
+    """Entries of a table: behind each column that counts, the one that holds answers, or the only one if from 1 on."""
+    if len({*map(len, rows)}) == 1 and (filled := [cells for cells in zip(*rows, strict=True) if any(cells[1:])]):
+        rows = [*zip(*filled, strict=True)]
     titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
     names = [column_of(name) for name in rows[titled]] if rows else []
     rows = rows if any(names) or not rows or not NUMBER_CELL.fullmatch(rows[0][0]) else [[""] * len(names), *rows]
@@ -254,8 +233,8 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        needed = alone if len(columns) == 2 and rows[1][0].strip(".．、") == "1" else _FITS
-        if fits.get(best, 0) < needed or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
+        only = len(columns) == 2 and rows[1][0].strip(".．、") == "1" and not of_lines
+        if fits.get(best, 0) < (0 if only else _FITS) or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
             continue
         kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
         behind = columns[best + 1] if best + 1 < end and not names[begin] else ()

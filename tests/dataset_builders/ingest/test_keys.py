@@ -195,12 +195,14 @@ def test_rows_of_blanks_and_parts_are_one_answer() -> None:
     assert entries(table_page(*rows), of=found) == found
 
 
-def test_answers_are_in_the_column_that_holds_them() -> None:
+def test_answers_are_in_the_cell_that_holds_a_label() -> None:
     rows = ["1 Book on Table    B    *", "2 Block    D    *", "3 Power of Car    C    **", "4 Cow    C    **"]
-    found = {1: "B", 2: "D", 3: "C", 4: "C"}
-    assert entries("# Problem    Answer Difficulty", *rows, of=found) == found
-    alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 6)]
-    assert not {"A", "B", "C", "D"} & {*entries(*alike, of=dict.fromkeys(range(1, 6), "A")).values()}
+    drafts = read(page(*QUESTIONS), key=key_of("# Problem    Answer Difficulty", *rows)).drafts
+    assert [draft.answer for draft in drafts] == [["B"], ["D"], ["C"], ["C"]]
+    alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 5)]
+    assert not {"A", "B", "C", "D"} & {
+        "".join(draft.answer) for draft in read(page(*QUESTIONS), key=key_of(*alike)).drafts
+    }
 
 
 def test_a_row_of_letters_is_of_its_section_in_order() -> None:
