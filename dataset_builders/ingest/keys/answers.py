@@ -57,7 +57,6 @@ _SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
 _LABEL_ALONE = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*|[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
-_TO_WRITE_ON = re.compile(r"[_＿…\s.]*_{3,}[_＿…\s.]*")
 
 AT_ONCE = both_scripts(
     r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])|(?<=】)(?=解答\s)"
@@ -129,7 +128,7 @@ def is_label(text: str) -> bool:
 
 def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = False) -> Reading:
     """A printed answer and its solution in the form of a draft."""
-    answer, solution = ("" if _TO_WRITE_ON.fullmatch(text) else text.strip() for text in (answer, solution))
+    answer, solution = (text.strip() if text.strip("_＿….\n\t ") else "" for text in (answer, solution))
     if is_choice(draft):
         of_options = draft.options or draft.question_type in CHOICE_TYPES
         return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
@@ -284,7 +283,7 @@ def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
     if head := SOLUTION_HEAD.match(f"\n{text}"):
         return "", text[head.end() - 1 :], ""
     first, _, rest = (part.strip() for part in text.partition("\n"))
-    if _OMITTED.fullmatch(text) or _TO_WRITE_ON.fullmatch(text):
+    if _OMITTED.fullmatch(text) or not text.strip("_＿….\n\t "):
         return "", "", ""
     if draft.question_type == "fill_in_blank" and 1 < count_blanks(draft.question) == len(text.strip().split("\n")):
         return text.strip(), "", ""

@@ -78,6 +78,7 @@ def listed_entries(
         taken = {(place.item, place.number) for own in series for place in own.values()}
         ends = ends_of(items, series, free, drafts, paper)
         within = {at for start, _ in [*ends][:-1] for at in range(start, ends[start, _])}
+        within |= {at for at, item in enumerate(items) if item.line and item.line.pitch}
         free = [place for place in free if not (place.item in within or (place.item, place.number) in taken)]
     if not series:
         return []
