@@ -265,8 +265,6 @@ def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
     text = WORTH.sub("", text)
     if head := BEGUN.match(text):
         return "", text[head.end() :], ""
-    if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
-        return "", text, ""
     if draft.question_type in ("short_answer", "open_ended") and "\n" not in text:
         parts = split_parts(draft.question, text.strip())
         if len(parts) > 1 and all(len(part) <= LONGEST_ANSWER for part in parts):
