@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block
 from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
@@ -13,36 +13,6 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 
 _FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
 """Labels of a list; shares of the page by which lines of a row and left edges of a cell differ."""
-
-
-def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
-    """The order of items in which the cells of other columns follow those of the first that they are level with.
-
-    No question begins in it, its lists lack their first label, and each label is level with one of the first column.
-    """
-    order: list[int] = []
-    for _, page in groupby(range(len(items)), key=lambda place: items[place].box.page):
-        places = [*page]
-        own = [place for place in places if items[place].column]
-        begun = [place for place in heads if place in places]
-        cells = own and begun and not {*begun} & {*own}
-        if cells and _are_cells([items[at] for at in own], [items[at] for at in places if at not in own]):
-            places.sort(key=lambda place: items[place].box.top + _LEVEL * items[place].column)
-        order += places
-    return order
-
-
-def _are_cells(own: Sequence[Item], others: Sequence[Item]) -> bool:
-    labels = [(item, label) for item in own if (label := first_label(item.text))]
-    left = [(item, label) for item in others if (label := first_label(item.text))]
-    return bool(labels) and all(
-        label.rank
-        and any(
-            abs(other.box.top - item.box.top) < _LEVEL and first.style == label.style and first.rank < label.rank
-            for other, first in left
-        )
-        for item, label in labels
-    )
 
 
 def in_cells(block: Block) -> list[str]:

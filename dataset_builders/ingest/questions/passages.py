@@ -68,8 +68,6 @@ _OF_PART = re.compile(
 )
 """The head of a part that repeats its question's number."""
 _LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
-_OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|version)\b", re.IGNORECASE)
-"""Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -108,7 +106,7 @@ def find_passages(
     columns: Columns,
 ) -> dict[int, SharedText]:
     """The passages of a paper with its heads and titles, by the place of their first item."""
-    passages, named = _set_apart(items, heads), dict[int, SharedText]()
+    passages = _set_apart(items, heads)
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
@@ -118,8 +116,7 @@ def find_passages(
         parted = _parted(items, begin, end, heads)
         if end in heads:
             own = begin if begin in heads else begin + 1
-            named |= _named(items, own, range(parted + 1, end), heads[end], columns)
-            passages |= named
+            passages |= _named(items, own, range(parted + 1, end), heads[end], columns)
         stop = forms.get(end, end)
         if begin not in heads or any(begin < place < stop for place in passages):
             continue
@@ -433,7 +430,7 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
     front = [at for at in titles if at < heads[0] and items[at].box.page > items[0].box.page and 0 in titles[at]]
     texts = [item.text for item in items[front[0] + 1 : heads[0]]] if front else []
     prose = sum(width(text) for text in texts if is_running(text))
-    if prose < _LEAST or "•" in "".join(texts) or 4 * sum(map(bool, map(_OF_EXAM.search, texts))) > len(texts):
+    if prose < _LEAST or "•" in "".join(texts) or 4 * sum(map(bool, map(INSTRUCTS.search, texts))) > len(texts):
         front = []  # rules behind the cover
     titles = {
         at: pages for at, pages in titles.items() if at > heads[0] or at in front or round(lines[at].size, 3) in later

@@ -18,7 +18,6 @@ from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     NUMBERED_TYPE,
@@ -81,7 +80,9 @@ def _begins(stream: Stream) -> dict[int, str]:
     """Pages that name a part: on a title line, or on two pages running."""
     pages = sorted(stream.headings)
     named = {page: _names(stream, page) for page in pages}
-    everything = squeezed("".join(text for page in pages for text in _texts(stream, page)))
+    lines = [line for page in pages for line in stream.headings[page]]
+    lines += [item.text or item.block.text for item in (*stream.titles, *stream.items)]
+    everything = squeezed("".join(lines))
     by_page: dict[int, str] = {}
     for page in pages:
         titled = {name for name, _ in named[page]} if any(title for _, title in named[page]) else set()
@@ -102,11 +103,6 @@ def _forms(stream: Stream) -> dict[int, str]:
             last = f"{names[0][1]}형" if names[0][1] else names[0][2]
         by_page[page] = last
     return by_page
-
-
-def _texts(stream: Stream, page: int) -> list[str]:
-    items = (item for item in (*stream.titles, *stream.items) if item.box.page == page)
-    return [*stream.headings[page], *(item.text or item.block.text for item in items)]
 
 
 def _headings(stream: Stream, page: int) -> list[str]:
@@ -275,10 +271,6 @@ def segment(stream: Stream) -> Body:
         chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
         body.part_heads = [items[place] for place in sorted(inner)]
     ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
-    order = rejoin_columns(items, [anchor.place for anchor in chosen])
-    if order != list(range(len(items))):
-        items = [items[place] for place in order]
-        chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = [*_masthead(items, chosen, part_of), *ruled]
     before = items[: chosen[0].place if chosen else 0]
     body.front = [*{id(item): item for item in (*before, *masthead)}.values()]
