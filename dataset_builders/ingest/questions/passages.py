@@ -145,11 +145,7 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    first = min(heads, default=len(items))
-    return {
-        _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
-        for place, passage in passages.items()
-    } | _titles(items, heads, titles)
+    return passages | _titles(items, heads, titles)
 
 
 def _guessed(
@@ -206,18 +202,6 @@ def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collecti
     ends = {*heads, *bounds, len(items)}
     bare = [at for at in bare if at + 1 in ends and at not in ends and _is_title(items[at].text)]
     return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
-
-
-def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
-    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
-    here = items[place].box.page, items[place].column
-    first = place
-    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
-        first -= 1
-        if is_running(items[first].text) or _is_of_question(items[first].text) or begins_answer(items[first].text):
-            return place
-    above = items[first - 1] if first else None
-    return first if above is None or (above.box.page, above.column) != here else place
 
 
 def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
