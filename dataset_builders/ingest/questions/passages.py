@@ -68,6 +68,8 @@ _OF_PART = re.compile(
 )
 """The head of a part that repeats its question's number."""
 _LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
+_OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|version)\b", re.IGNORECASE)
+"""Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -414,7 +416,7 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
     front = [at for at in titles if at < heads[0] and items[at].box.page > items[0].box.page and 0 in titles[at]]
     texts = [item.text for item in items[front[0] + 1 : heads[0]]] if front else []
     prose = sum(width(text) for text in texts if is_running(text))
-    if prose < _LEAST or "•" in "".join(texts) or 4 * sum(map(bool, map(INSTRUCTS.search, texts))) > len(texts):
+    if prose < _LEAST or "•" in "".join(texts) or 4 * sum(map(bool, map(_OF_EXAM.search, texts))) > len(texts):
         front = []  # rules behind the cover
     titles = {
         at: pages for at, pages in titles.items() if at > heads[0] or at in front or round(lines[at].size, 3) in later
