@@ -33,7 +33,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import first_label, label_lists
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, asks_something
-from livek12.dataset_builders.ingest.questions.options import CHOOSES
+from livek12.dataset_builders.ingest.questions.options import CHOOSES, begins_option
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
@@ -67,7 +67,6 @@ _OF_PART = re.compile(
     r"\s*(?:(?:q|question|problem|exercise)\s*(\d{1,3})\s?[(.]?[a-z]\b|(\d{1,3})\s?\([a-h]\))", re.IGNORECASE
 )
 """The head of a part that repeats its question's number."""
-_LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
 _OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|version)\b", re.IGNORECASE)
 """Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
@@ -259,7 +258,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
         leads = _leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest))
-        if left and item.line and not _goes_on(item, before) and leads:
+        if left and item.line and leads:
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
         ends = below is None and speaks_of_exam("\n".join(each.text for each in rest))
@@ -278,13 +277,6 @@ def _is_out(item: Item, before: Sequence[Item]) -> bool:
     hang = min(lefts[1:], default=0.0)
     turned = item.box.page > before[-1].box.page and len(lefts) > 2 and bool(_WORD.search(item.text))
     return turned and max(lefts[0], item.block.box.left) < hang - _OUT
-
-
-def _goes_on(item: Item, before: Sequence[Item]) -> bool:
-    """Checks for the label of a part, "b" or "(b)", whose question has the one before it."""
-    label = _LETTERED.match(item.text)
-    earlier = [match[1] for each in before if (match := _LETTERED.match(each.text))]
-    return label is not None and chr(ord(label[1]) - 1) in earlier
 
 
 def _gap(above: Item, below: Item) -> float:
@@ -400,7 +392,8 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
         after = [at for at in heads if at > place]
         if place in chosen or not after or not _is_title(line.text.strip()) or many[line.text.strip()] > _MOST_ALIKE:
             continue
-        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
+        texts = [item.text for item in items[place + 1 : after[0]]]
+        if any(says_worth(text) or "?" in text or "？" in text or begins_option(text) for text in texts):
             continue
         if place - 1 in chosen and not asks_something(items[place - 1 : place]):
             continue  # its own title, or its text
@@ -438,8 +431,3 @@ def _is_title(text: str) -> bool:
         and text[-1] not in ":："
         and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
     )
-
-
-def _is_of_question(text: str) -> bool:
-    label = first_label(text)
-    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)
