@@ -19,17 +19,19 @@ from livek12.core.records import Image, Language, canonical_json
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
+from livek12.dataset_builders.ingest.drafting import draft_all, safe_name, take_answers
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv
+from livek12.dataset_builders.ingest.keys.listed import candidates
+from livek12.dataset_builders.ingest.keys.pictures import KeyPictures
 from livek12.dataset_builders.ingest.keys.solved import aligned_entries
-from livek12.dataset_builders.ingest.keys.words import PaperWords
+from livek12.dataset_builders.ingest.keys.words import LETTER, PaperWords
 from livek12.dataset_builders.ingest.ownership import accounts, ids_of
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.paper_reading import PaperReading, language_in, unknown_language
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
@@ -160,8 +162,8 @@ def read_paper(
 ) -> tuple[IngestedPaper, dict[str, Image]]:
     """Drafts and pictures of a paper; UserError if no question is found."""
     stream = flatten(pages)
-    body = segment(stream)
     language = options.language or language_in(stream)
+    body = take_answers(stream, segment(stream), language)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
@@ -179,7 +181,9 @@ def read_paper(
         taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
-    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
+    letters = KeyPictures()
+    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings, letters)
+    keyed = [letters.placed(draft, made.pictures) for draft in keyed]
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
@@ -224,7 +228,8 @@ def read_paper(
         notes=notes,
         account=accounts(reading, [draft for draft in drafts if draft.answer_from == "the paper"]),
     )
-    return paper, made.pictures
+    used = {figure.name for draft in paper.drafts for figure in draft.all_figures}
+    return paper, {name: picture for name, picture in made.pictures.items() if name in used}
 
 
 @dataclass
@@ -259,33 +264,32 @@ class AnswerKey:
                 if not entries:
                     raise UserError(_no_answers(file))
                 key.problems += problems
+                key.entries += [replace(entry, source=file.name) for entry in entries]
             else:
-                entries = key._entries_of_pdf(file)
-            key.entries += [replace(entry, source=file.name) for entry in entries]
+                key._read_pdf(file)
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
-        """Its entries, those of a PDF as they serve these questions best."""
+    def entries_for(
+        self, drafts: Sequence[Draft], letters: KeyPictures, paper: PaperWords | None = None, headings: str = ""
+    ) -> list[Entry]:
+        """Its entries, those of a PDF as they are aligned with these questions."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            read = [entry for entry in entries if entry.source == name]
-            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, read)
-            entries = [entry for entry in entries if entry.source != name]
+            own = aligned_entries(drafts, paper or PaperWords(), letters.lettered(flatten(pages)), name, headings)
             entries += [replace(entry, source=name) for entry in own]
         return entries
 
-    def _entries_of_pdf(self, file: Path) -> list[Entry]:
+    def _read_pdf(self, file: Path) -> None:
         try:
             pages = list(extract_pages(file))
         except UserError as error:
             self.unread.append(f"the key was not read: {one_line(error)}")
-            return []
+            return
         self.pages[file.name] = pages
         self.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=len(pages)))
-        entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
-        self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
-        return entries
+        if not candidates(flatten(pages).items, file.name):
+            self.unread.append(f"the key was not read: {_no_answers(file)}")
 
 
 def _no_answers(file: Path) -> str:
@@ -293,7 +297,7 @@ def _no_answers(file: Path) -> str:
 
 
 def _with_keys(
-    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str
+    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str, letters: KeyPictures
 ) -> tuple[list[Draft], list[str], list[Entry]]:
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
@@ -304,14 +308,14 @@ def _with_keys(
     between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
     words = PaperWords(own.values(), between)
     if key.name:
-        given = key.entries_for(keyed, words)
+        given = key.entries_for(keyed, letters, words, headings)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
-        behind = replace(stream, items=body.answers)
-        entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
+        behind = letters.lettered(replace(stream, items=body.answers))
+        entries = aligned_entries(open_, words, behind, "the paper", headings)
         if not entries:
             lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
@@ -326,7 +330,7 @@ def _with_keys(
         for place, draft in enumerate(keyed):
             if draft.question_type not in READER_TYPES:
                 keyed[place] = matching.with_doubt(draft, "answer", text, 0.7)
-    return keyed, lines, given
+    return keyed, [LETTER.sub(UNREAD, line) for line in lines], given
 
 
 def _taken(

@@ -1,8 +1,7 @@
 """Keys that repeat the paper: what they print beyond it.
 
-Contract: questions are found by their words, in any order and under any number; a question has a key only if most of
-its text is there. What fills a blank or an empty bracket is the answer; what stands elsewhere, mostly below, is the
-solution, by parts if there are several.
+Contract: questions are found by their words, under any number; one has a key only if most of its text is there. What
+fills a blank or bracket is its answer, the rest, by parts, its solution.
 """
 
 from __future__ import annotations
@@ -18,30 +17,25 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import MOST_ALIKE, NUMBER, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.entries import (
-    BEGUN,
-    Entry,
-    entries_of_items,
-    is_label,
-    of_list,
-    split_answered,
-)
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry, is_label
+from livek12.dataset_builders.ingest.keys.ink import PART, SERIES, Inked, inks_of, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
+    LETTER,
     TOKEN,
     PaperWords,
-    QuestionWords,
     plain,
     tokens,
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
-from livek12.dataset_builders.ingest.questions.numbering import Anchor
-from livek12.dataset_builders.ingest.questions.options import begins_option, split
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
+from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import compose
 
@@ -49,8 +43,6 @@ _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
-_BETTER: Final = 1.2
-"""How many times as many questions an alignment serves, in place of what was read without the questions."""
 _RUN: Final = 3
 """Tokens of a question in a row that are no chance."""
 _FEWEST_RUNS = 3
@@ -70,18 +62,12 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
-_PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
-_SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
-"""Labels of parts: where one begins, only the next of the same series is another part."""
 
 
 def aligned_entries(
-    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, read: Sequence[Entry] = ()
+    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
 ) -> list[Entry]:
-    """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers.
-
-    They are aligned with the questions, unless the entries `read` without these serve more of them.
-    """
+    """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers."""
     places = align(drafts, stream.items)
     starts = sorted(place.item for place in places.values())
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
@@ -93,106 +79,26 @@ def aligned_entries(
         own = stream.items[place.item : end]
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(drafts[index].markdown)
-        heads = (
-            at for at, item in enumerate(own) if at and _is_head(item.text) and squeezed(item.text) not in question
-        )
+        heads = (at for at, item in enumerate(own) if at and is_head(item.text) and squeezed(item.text) not in question)
         spans[index] = own[: min([end, *heads])]
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
+        for index, entry in _inked(drafts, paper, stream, places, spans, forms).items():
+            read_so = copies.get(index, Entry(0, ""))
+            lacks = bool(drafts[index].options) and not is_label(read_so.answer)
+            if (lacks and is_label(entry.answer)) or not (read_so.answer or read_so.solution or drafts[index].options):
+                copies[index] = replace(entry, where=name)
         return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = []
-    for index, own in spans.items():
-        entries = of_list(own, [Anchor(0, _number(drafts[index]), places[index].end)], name)[:1]
-        aligned = [replace(entry, of=drafts[index].id, elective=drafts[index].elective) for entry in entries]
-        copy = copies.get(index)
-        listed += [copy] if copy and (copy.answer or copy.solution) else aligned
-    words = QuestionWords({draft.id: draft.markdown for draft in drafts})
-    listed = _with_labels(listed, drafts, read, {})
-    better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
-    better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
-    if better and not _says_more(read, drafts):
-        return listed
-    return _joined(_with_parts(read, listed, drafts, places))
-
-
-def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
-    """Checks for numbers of lost questions or several forms: behind the paper's last, or most of them more often."""
-    many, numbers = Counter(entry.number for entry in entries), Counter(map(_number, drafts))
-    last = max(numbers, default=0)
-    goes_on = last + 1 in many and all(last - step in many for step in range(min(last, 3)))
-    return goes_on or 2 * sum(many[number] > own for number, own in numbers.items()) > len(numbers)
-
-
-def _is_head(text: str) -> bool:
-    """Checks for the title of a section, or its numeral alone."""
-    counted = numeral(text)
-    return is_section(text) or bool(counted and not text[counted[1] :].strip())
-
-
-def _with_parts(
-    read: Sequence[Entry], listed: Sequence[Entry], drafts: Sequence[Draft], places: Mapping[int, KeyPlace]
-) -> list[Entry]:
-    """Entries in which the sections whose numeral is that of a question, in none, are its `listed` entry."""
-    numerals = {drafts[index].id for index, place in places.items() if place.style == "numeral"}
-    alone = {draft.id for draft in drafts if not (draft.section or draft.elective)} & numerals
-    whole = {entry.number: replace(entry, of="", copied=False, unsure="") for entry in listed if entry.of in alone}
-    owners = [whole.get(counted[0]) if (counted := numeral(entry.elective)) else None for entry in read]
-    return [*dict.fromkeys(owner or entry for owner, entry in zip(owners, read, strict=True))]
-
-
-def _joined(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries in which the only label of a number is the answer of its only solution."""
-    alone = [is_label(entry.answer) and not entry.solution for entry in entries]
-    times = Counter(zip(((entry.number, entry.elective) for entry in entries), alone, strict=True))
-    labels = {(e.number, e.elective): e.answer for e, is_alone in zip(entries, alone, strict=True) if is_alone}
-    joined = []
-    for entry, is_alone in zip(entries, alone, strict=True):
-        key = entry.number, entry.elective
-        if times[key, True] != 1 or times[key, False] != 1 or (is_label(entry.answer) and not is_alone):
-            joined.append(entry)
-        elif not is_alone:
-            text = "\n".join(filter(None, (entry.answer, entry.solution)))
-            joined.append(replace(entry, answer=labels[key], solution=text or None))
-    return joined
-
-
-def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
-    """The number of words in a reading of a key that only their own questions have."""
-    named: dict[str, list[Draft]] = {}
-    for draft in drafts:
-        for name in {draft.id, draft.number}:
-            named.setdefault(name, []).append(draft)
-    total = 0
-    for entry in entries:
-        lines = f"{entry.answer}\n{entry.solution or ''}".split("\n")
-        own = named.get(entry.of or str(entry.number), [])[:MOST_ALIKE]
-        many = (words.own("\n".join(without_question(lines, draft.markdown)), draft.id) for draft in own)
-        total += max(many, default=0)
-    return total
+    listed = listed_entries(drafts, paper, stream, name, headings)
+    answered = {entry.of for entry in listed if entry.answer or entry.solution}
+    solved = [copy for copy in copies.values() if copy.answer or copy.solution]
+    kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
+    return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
 
 
 def _number(draft: Draft) -> int:
     return int(draft.number) if draft.number.isdigit() else 0
-
-
-def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
-    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over.
-
-    An answer that only repeats its question serves none.
-    """
-    numbers = Counter(draft.number for draft in drafts)
-    options = {key: bool(draft.options) for draft in drafts for key in (draft.id, draft.number)}
-    questions = {squeezed(draft.markdown) for draft in drafts}
-    served: dict[str, list[float]] = {}
-    for entry in entries:
-        key = entry.of or str(entry.number)
-        label = is_label(entry.answer)
-        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) not in questions)
-        value = (1.0 if label == options.get(key, False) else 0.5) * answered * (0.5 if entry.unsure else 1.0)
-        served.setdefault(key, []).append(value)
-    best = (sum(sorted(own)[-numbers.get(key, 1) :]) for key, own in served.items() if key in options)
-    return sum(best) - 0.5 * sum(key not in options for key in served)
 
 
 def _copied(
@@ -209,7 +115,7 @@ def _copied(
     answer = answer or (number["filled"] if number and number["filled"] else "")
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
+    drawn = bool(solution) and filled[0] < filled[1]
     return Entry(
         _number(draft),
         answer,
@@ -224,6 +130,34 @@ def _copied(
     )
 
 
+def _inked(
+    drafts: Sequence[Draft],
+    paper: PaperWords,
+    stream: Stream,
+    places: Mapping[int, KeyPlace],
+    spans: Mapping[int, Sequence[Item]],
+    forms: Mapping[str, int],
+) -> dict[int, Entry]:
+    """Entries of copies whose answers are set in an ink that the paper does not have."""
+    questions = [squeezed(drafts[index].markdown) for index in spans]
+    inks = inks_of(
+        [(own, places[index].end, drafts[index].options) for index, own in spans.items()],
+        lambda at, text: not (paper.has(text) or squeezed(text) in questions[at]),
+    )
+    entries = {}
+    for index, own in spans.items() if inks else ():
+        rest, all_taken, answer = [*map(replace, own)], list[Inked](), ""
+        for ink in inks:
+            taken = take_ink(rest, places[index].end, drafts[index].options, ink)
+            rest, all_taken = taken.rest, [*all_taken, taken]
+            answer = answer or taken.chosen or "; ".join(taken.fills)
+        if entry := _copied(drafts[index], rest, places[index], stream, forms):
+            text, value, worked = _answered(compose(solution_of(all_taken), stream.columns).text)
+            solution = "\n".join(filter(None, (text, worked, entry.solution)))
+            entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
+    return entries
+
+
 def _of_copies(
     drafts: Sequence[Draft],
     paper: PaperWords,
@@ -232,38 +166,29 @@ def _of_copies(
     copies: Mapping[int, Entry],
     spans: Mapping[int, Sequence[Item]],
 ) -> list[Entry]:
-    """Entries of copies, with the letters that a list beside them or the look of an option has."""
+    """Entries of copies, with the labels of a list beside them or of signed options."""
     entries = [*copies.values()]
     answered = [index for index, entry in copies.items() if entry.answer or entry.solution]
     used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
     few = 2 * len(answered) <= len(entries)
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
-    listed = entries_of_items(others, name)  # before the copies, or behind the last
-    if few and _worth(listed, drafts) > _worth(entries, drafts):
-        numbers = {entry.number for entry in listed}
-        kept = (copies[index] for index in answered if copies[index].number not in numbers)
-        return [*kept, *(_owned(entry, drafts) for entry in listed)]
-    looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
-    return _with_labels(entries, drafts, listed, looks)
-
-
-def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
-    """An entry with the only question of its number, of which a label is one with options."""
-    same = [draft for draft in drafts if draft.number == str(entry.number)]
-    own = [draft for draft in same if draft.options and is_label(entry.answer)] or same
-    return replace(entry, of=own[0].id, elective=own[0].elective) if len(own) == 1 else entry
+    listed = listed_entries(drafts, paper, replace(stream, items=others), name)  # before the copies, or behind the last
+    served = {entry.of for entry in listed if entry.of}
+    if few and len(served) > len(answered):
+        return [*(copies[index] for index in answered if drafts[index].id not in served), *listed]
+    signed = {drafts[index].id: _signed(drafts[index], own) for index, own in spans.items() if index in copies}
+    return _with_labels(entries, drafts, listed, signed)
 
 
 def _with_labels(
-    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], looks: Mapping[str, str]
+    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], signed: Mapping[str, str]
 ) -> list[Entry]:
-    """Entries with the labels of a list, else those that `looks` tell, for choices that have none of their own."""
+    """Entries with the labels of a list, else of `signed` options, for choices without one."""
     by_id = {entry.of: entry for entry in entries}
     bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
-    rows = [row for row in listed if is_label(row.answer)]
-    by_number = {str(row.number): row.answer.strip("()（）. ") for row in rows}
-    whole = len(by_number) == len(rows) and {draft.number for draft in bare} <= {*by_number}
-    labels = {draft.id: by_number[draft.number] if whole else looks.get(draft.id, "") for draft in bare}
+    rows = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
+    whole = {draft.id for draft in bare} <= {*rows}
+    labels = {draft.id: rows[draft.id] if whole else signed.get(draft.id, "") for draft in bare}
     if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
         return [*entries]
     for draft in bare:
@@ -272,33 +197,22 @@ def _with_labels(
     return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
 
 
-def _chosen(draft: Draft, items: Sequence[Item]) -> str:
-    """Labels of the options in a copy that are ticked, set or signed as fewer than half of them are."""
-    lines = [item for item in items[1:] if begins_option(item.text) or item.text.startswith(CHOICE)]
-    looks, rest = {}, [(squeezed(item.text), item.line) for item in lines if item.line]
-    for option in draft.options:
-        if not (begin := squeezed(option.text.partition("\n")[0])[:_BEGIN]):
-            return ""
-        at = next((at for at, (text, _) in enumerate(rest) if 0 <= text.find(begin) <= _LABEL), None)
-        if at is not None:
-            looks[option.label] = rest[at][1].look or rest[at][1].bold
-            rest = rest[at + 1 :]
-    if len({*looks.values()}) < 2:
-        _, theirs = split("\n".join(item.text for item in items), draft.language, True)
-        texts = {option.label: squeezed(option.text) for option in theirs}
-        signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
-        looks = {label: sign for label, (_, own, sign) in signs.items() if own and len(sign) <= _REMARK}
-    usual = max(looks.values(), key=[*looks.values()].count, default="")
-    apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
-    return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
+def _signed(draft: Draft, items: Sequence[Item]) -> str:
+    """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
+    theirs = split(LETTER.sub(IMAGE_MARK, "\n".join(item.text for item in items)), draft.language, True)[1]
+    texts = {option.label: squeezed(option.text) for option in theirs}
+    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
+    whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
+    signed = [label for label, (_, _, sign) in signs.items() if sign]
+    return "".join(signed) if whole and 2 * len(signed) < len(signs) else ""
 
 
 def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
-    """Answer and solution in a copy that reads otherwise than its question: below their head, else the other lines."""
+    """Answer and solution in a copy of another wording: below their head, else the other lines."""
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
-    lines = without_question(copy.replace(IMAGE_MARK, UNREAD).split("\n"), draft.markdown)
+    lines = without_question(copy.split("\n"), draft.markdown)
     return "", "\n".join(lines), _REWORDED
 
 
@@ -318,7 +232,7 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     answers: list[str] = []
     new: set[int] = set()
     for place, end, begin, stop in _additions(compared, words):
-        text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
+        text = copy[theirs[begin].start() : theirs[stop - 1].end()].strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
         if label := _BRACKETED.fullmatch(text.strip("_ ")):
             answers.append(label[1])
@@ -358,7 +272,7 @@ def _answered(text: str) -> tuple[str, str, str]:
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
-    """Runs of lines that are mostly new, whole, and what is new at the ends of others; before each, its part's head."""
+    """Parts' labels, and runs of lines that are mostly new or what is new at the ends of others."""
     pieces: list[tuple[str, str]] = []
     follows, part = False, ""
     due: list[str] = []
@@ -366,8 +280,8 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
         own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
-        if old and (match := _PART.match(line[0])):
-            due = due or next(([*series] for series in _SERIES if series[0] == match[2]), [])
+        if old and (match := PART.match(line[0])):
+            due = due or next((series for series in SERIES if series[0] == match[2]), [])
             if match[2] == next(iter(due), ""):
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
@@ -377,7 +291,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
                 if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
                 else line.start()
             )
-            text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
+            text = copy[cut : line.end()].rstrip()
         elif len(tail) > _REMARK:
             follows = False
             text = copy[tokens[tail[0]].start() : line.end()].strip()

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
+from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
@@ -70,6 +71,10 @@ def symbol(character: str) -> str:
     plain = unicodedata.normalize("NFKC", character)
     if name.startswith("GREEK"):
         return _greek(name, character)
+    if name.startswith(("SUPERSCRIPT", "SUBSCRIPT")):
+        return f"{'^_'[name.startswith('SUB')]}{{{symbol(plain)}}}"
+    if name.startswith(("CIRCLED", "PARENTHESIZED")):
+        return character
     if len(plain) == 1 and plain != character and (plain.isascii() or unicodedata.name(plain, "").startswith("GREEK")):
         inner = symbol(plain)
         style = next((style for word, style in _STYLES.items() if word in name), None)
@@ -127,6 +132,13 @@ def atom_of(glyph: Glyph) -> Atom:
     atom.math = atom.math or (single and is_math_letter(atom.text))
     atom.text = atom.text if atom.sound or atom.text == PICTURE else UNREAD
     return atom
+
+
+def look_of(atom: Atom) -> str:
+    """The look of most letters in an atom, as in `Line.inks`."""
+    leaves = [leaf for leaf in _leaves(atom) if leaf.text.strip()] or [atom]
+    looks = [(leaf.colour, "marked" * leaf.marked, "bold" * leaf.bold) for leaf in leaves]
+    return " ".join(filter(None, mode(looks)))
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
@@ -322,7 +334,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
         if inner:
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
     left, _, right, _ = hull(scripts)
-    size = reference.size
+    size = max([reference.size, *(token.size for token in tokens[-1:])])
     ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
     blank = bool(tokens) and tokens[-1].text.endswith("__")
@@ -378,10 +390,6 @@ def _signs(*texts: str) -> Counter[str]:
                 elif sign.strip(" \t\u3000\xa0{}[]$&_^\\#%~=-") and sign[1:] not in _STRUCTURE and "{" not in sign:
                     signs[sign] += 1
     return signs
-
-
-def _fence(match: re.Match[str]) -> str:
-    return "|" if match[2] == "v" else "(" if match[1] == "begin" else ")"
 
 
 def _leaves(atom: Atom) -> Iterator[Atom]:

@@ -184,7 +184,8 @@ class Segment:
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
-        printed: its answer, told from its text by how it is set.
+        printed: its answer or solution, told from its text by how it is set.
+        filled: the answers of its blanks, or the labels of its options, told so.
         guess: a line on text that may be of this question or of its neighbour.
         stray: its number does not go on from the last, or it has none.
         label: the letter that is its number, or its number with its level.
@@ -198,6 +199,7 @@ class Segment:
     passage: list[Item] = field(default_factory=list)
     inline: bool = False
     printed: list[Item] = field(default_factory=list)
+    filled: str = ""
     guess: str = ""
     stray: bool = False
     label: str = ""

@@ -1,0 +1,300 @@
+"""Ink of the answer: what a solved paper sets otherwise than its questions.
+
+Contract: most questions have something in the ink, each another text, and none begins in it. In a bracket or on a rule
+it fills a blank; an option in it is chosen; the rest is the solution.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Final
+
+from livek12.core.records import Option
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, Line
+from livek12.dataset_builders.ingest.pages.formulas import BLANK
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.options import begins_option
+from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.ingest.questions.segment import Body, segment
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+
+FEWEST: Final = 3
+"""Questions that make a habit."""
+_AMID: Final = 4
+"""So many answers in the ink outweigh one word of a question in it."""
+_NEW: Final = 0.7
+"""Share of the words in the ink that a paper without answers does not have."""
+_SHORT: Final = 3
+"""Letters of a label or sign, which may come again."""
+_BEGIN: Final = 20
+"""Letters of an option's first line that tell it from the others'."""
+_LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
+PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
+"""The label of a part."""
+SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+_BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+_SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
+_HEAD: Final = re.compile(
+    r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?)(?:\s[a-h])?\s*(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
+)
+_LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+_TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
+"""A root of nothing is one, too."""
+_SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
+_OPEN, _CLOSED = "(（[【", ")）]】"
+
+
+@dataclass
+class Inked:
+    """A question's items without what is in the ink.
+
+    Attributes:
+        fills: of blanks.
+        lines: of the solution, with the labels of their parts.
+        chosen: labels of options; `options`: their texts.
+        amid: words left in a sentence.
+        begins: the question itself does.
+    """
+
+    rest: list[Item] = field(default_factory=list)
+    fills: list[str] = field(default_factory=list)
+    lines: list[tuple[str, Item]] = field(default_factory=list)
+    chosen: str = ""
+    options: list[str] = field(default_factory=list)
+    amid: int = 0
+    begins: bool = False
+
+    @property
+    def text(self) -> str:
+        """All in the ink, without the numbers of words alone."""
+        lines = re.sub(r"(?<=[a-z]) ?\d", "", " ".join(item.text for _, item in self.lines))
+        return " ".join([*self.fills, lines, *self.options])
+
+    def __bool__(self) -> bool:
+        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or "://" in item.text)]
+        return bool(self.fills or self.chosen or printed) and not self.begins
+
+
+def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
+    """Places and looks of a line's parts."""
+    if line is None:
+        return
+    at = 0
+    whole = f"{line.look} bold" if line.bold else line.look
+    for look, text in line.inks or ((whole, line.text),):
+        bare = text.strip()
+        start = line.text.find(bare, at)
+        if start >= 0 and bare:
+            at = start + len(bare)
+            ring = line.text.find(CHOICE, at) if TICKED in look else -1
+            yield start, (ring if ring > 0 else len(line.text)) if TICKED in look else at, {*look.split()}
+    cells = [match.start() for match in _LABEL.finditer(line.text)]
+    for match in _TICKS.finditer(line.text) if cells else ():
+        cell = max((start for start in cells if start <= match.start()), default=0)
+        yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
+    for match in _LETTER.finditer(line.text) if not begins_option(line.text) else ():
+        yield *match.span(match.lastindex or 0), {_RULED if match[2] else _FILLED}
+
+
+def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
+    """Places in the ink, behind a number."""
+    spans: list[tuple[int, int]] = []
+    for start, end, look in looks_of(line):
+        if ink in look and end > skip and line:
+            if spans and not line.text[spans[-1][1] : start].strip():
+                spans[-1] = spans[-1][0], end
+            else:
+                spans.append((max(start, skip), end))
+    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
+
+
+def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
+    """Checks that only a line's number is set otherwise."""
+    ends = [skip, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(line.text)]
+    return bool(spans) and not any(_SIGN.search(line.text[a:b]) for a, b in zip(ends, starts, strict=True))
+
+
+def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: str) -> Inked:
+    """Takes what is in the ink out of a question's items, in place."""
+    taken = Inked()
+    parts: list[str] = []
+    spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
+    if ink in (_FILLED, _RULED):
+        spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
+    set_so = _options_in(items, spans, options)
+    if 2 * len(set_so) < len(options):
+        taken.chosen = "".join(option.label for option in options if option.label in set_so)
+        taken.options = [option.text for option in options if option.label in set_so]
+    kept, begun = {*set_so.values()}, False
+    for place, item in enumerate(items):
+        line, begin = item.line, skip * (place == 0)
+        label = PART.match(line.text[begin:]) if line else None
+        due = _parts_behind(parts, label[1]) if label else []
+        if ink == _BELOW:
+            begun = bool(place and (_begins_below(items, place) or (begun and not due)))
+        own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
+        whole = begun or bool(line and own and ink not in (TICKED, _TICK) and _is_whole(line, own, begin))
+        if place and (whole or (own and begins_answer(item.text))):
+            taken.lines.append((" ".join(parts), item))
+            continue
+        parts = due or ([*parts, label[1]] if label and label[2] in ("a", "i", "1") else parts)
+        taken.begins |= whole
+        if line and own and not whole:
+            rest, tail = _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken)
+            if tail:
+                own_line = replace(line, text=tail, inks=(), pictures=[])
+                taken.lines.append((" ".join(parts), replace(item, line=own_line)))
+            item.line = replace(line, text=rest, inks=())
+        taken.rest.append(item)
+    return taken
+
+
+def solution_of(each: Sequence[Inked]) -> list[Item]:
+    """The lines of a solution, each part's behind its label."""
+    lines = [line for taken in each for line in taken.lines]
+    if len(each) > 1:
+        lines.sort(key=lambda line: (line[1].box.page, line[1].column, line[1].box.top))
+    labelled = len({part for part, _ in lines}) > 1
+    for part, group in groupby(lines, key=lambda line: line[0]):
+        first = next(group)[1]
+        if labelled and part and first.line and not PART.match(first.text):
+            first.line = replace(first.line, text=f"{part} {_HEAD.sub('', first.line.text, count=1)}", inks=())
+    return [item for _, item in lines]
+
+
+def _begins_below(items: Sequence[Item], place: int) -> bool:
+    """Checks for the head of an answer, or a letter below the options."""
+    text = items[place].text
+    lettered = LABEL_FIRST.match(text) and any(begins_option(item.text) for item in items[1:place])
+    return bool(_HEAD.match(text) or lettered or begins_answer(text))
+
+
+def _parts_behind(parts: Sequence[str], label: str) -> list[str]:
+    """The labels of the part behind the last and of those around it; [] for another label."""
+    bare, *around = (own.strip("()（） .．") for own in (label, *parts))
+    before = {series[at - 1] for series in SERIES if bare in series and (at := series.index(bare))}
+    return next(([*parts[:at], label] for at, own in enumerate(around) if own in before), [])
+
+
+def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
+    """A line's text with its ticked option, and this; without its tick, and the remark behind this."""
+    cell = line.text[slice(*span)]
+    if ink == TICKED:
+        return line.text, _LABEL.sub("", cell, count=1)
+    text, remark = _TICKS.split(cell, maxsplit=1)
+    return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
+
+
+def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tuple[str, str]:
+    """A line's text without what is in the ink, and the part at its end; the others fill blanks."""
+    text, tail = line.text, ""
+    for start, end in reversed(spans):
+        piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
+        if before[-1:] in _OPEN and behind[:1] in _CLOSED and before and behind:
+            text = f"{text[:start]}{text[end:]}"
+        elif before.endswith("__") or behind.startswith("__"):
+            text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"
+        elif any(piece in own or own in piece for own in line.lined):
+            text = f"{before} {BLANK} {behind}"
+        elif not _SIGN.search(behind) and not tail:
+            text, tail = before, f"{piece}{behind}"
+            continue
+        else:
+            taken.amid += 1
+            continue
+        taken.fills.insert(0, piece.strip("_ "))
+    return text, tail
+
+
+def _options_in(
+    items: Sequence[Item], spans: Sequence[Sequence[tuple[int, int]]], options: Sequence[Option]
+) -> dict[str, tuple[int, int]]:
+    """Places of the parts in the ink that are options, by label."""
+    set_so: dict[str, tuple[int, int]] = {}
+    pieces = [
+        (place, at, squeezed(_LABEL.sub("", text, count=1)), squeezed(text))
+        for place, item in enumerate(items)
+        for at, (start, end) in enumerate(spans[place])
+        if item.line and (text := item.line.text[start:end])
+    ]
+    for option in options:
+        text = squeezed(option.text)
+        alike = (at for *at, bare, own in pieces if text in (bare, own) or _begins(text, bare) or _begins(text, own))
+        if piece := next(((place, at) for place, at in alike if (place, at) not in set_so.values()), None):
+            set_so[option.label] = piece
+    return set_so
+
+
+def _begins(text: str, piece: str) -> bool:
+    """Checks for the first line of an option."""
+    return len(piece) > _BEGIN and text.startswith(piece)
+
+
+Question = tuple[Sequence[Item], int, Sequence[Option]]
+"""Items, the end of the number in the first, options."""
+
+
+def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None) -> list[str]:
+    """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
+    lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
+    looks = {look for line in lines for *_, own in looks_of(line) for look in own}
+    looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
+    answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
+    signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
+    choices = {at for at, (*_, options) in enumerate(questions) if options}
+    inks = []
+    for look, own in answered.items():
+        habit = len(signed if look in _SIGNS and not is_new else own) >= max(FEWEST, len(questions) / 2)
+        sure = look == _RULED or (is_new and bool(own - choices))
+        if own and (sure or habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
+            inks.append(look)
+    return inks
+
+
+def _answered_in(
+    look: str, questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None
+) -> set[int]:
+    """Places of the questions with something in a look, if it may be the ink."""
+    taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
+    answered = {at for at, own in enumerate(taken) if own}
+    texts = Counter(taken[at].text for at in answered)
+    usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
+    strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
+    if (len(texts) < 2 and look != _RULED) or 2 * usual > len(answered) or _AMID * strange > len(answered):
+        return set()
+    each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
+    pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
+    many = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
+    many += [(len(text), True) for at in answered for text in taken[at].options]
+    return answered if sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many) else set()
+
+
+def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
+    """A body whose questions begin where they do without the lines in the ink, if none is lost so."""
+    inked = {id(item) for item in stream.items if any(_is_line(item, ink) for ink in inks)}
+    inked &= {at for at, owner in body.owners.items() if owner >= 0}
+    again = segment(replace(stream, items=[item for item in stream.items if id(item) not in inked]))
+    owners = {id(each.items[0]): each for each in again.segments}
+    if {id(each.items[0]) for each in body.segments} - {*owners} - inked:
+        return body
+    places = {id(item): place for place, item in enumerate(stream.items)}
+    last = None
+    for item in stream.items:
+        last = owners.get(id(item), last)
+        if last and id(item) in inked:
+            last.items.append(item)
+            last.items.sort(key=lambda own: places.get(id(own), 0))
+    return again
+
+
+def _is_line(item: Item, ink: str) -> bool:
+    line = item.line
+    return line is not None and not _LABEL.match(line.text) and _is_whole(line, _spans(line, ink), 0)
