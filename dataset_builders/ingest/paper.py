@@ -163,10 +163,9 @@ def read_paper(
     body = segment(stream)
     language = options.language or language_in(stream)
     title = _title(stream, body)
-    headings = _headings(stream)
+    heads = [text for texts in stream.headings.values() for text in texts]
+    headings = squeezed("".join([*heads, *(item.text for item in stream.items if item.box.bottom < TOP)]))
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
-    if not body.segments and not (parser and stream.items):
-        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
     lost: list[UnreadQuestion] = []
@@ -183,8 +182,7 @@ def read_paper(
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
-    printed_notes = (note for page in pages for note in page.notes)
-    notes = list(dict.fromkeys(printed_notes))
+    notes = list(dict.fromkeys(note for page in pages for note in page.notes))
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread
@@ -367,11 +365,6 @@ def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
     origins = {block.origin for page in pages for block in page.blocks}
     advice = "" if origins & {"ocr", "source"} else " (pages that are pictures: --how ocr)"
     return f"{none}{advice}{': ' * (why[0] != ';')}{why}"
-
-
-def _headings(stream: Stream) -> str:
-    top = [item.text for item in stream.items if item.box.bottom < TOP]
-    return squeezed("".join([*(text for texts in stream.headings.values() for text in texts), *top]))
 
 
 def _title(stream: Stream, body: Body) -> str:

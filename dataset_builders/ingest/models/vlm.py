@@ -347,15 +347,11 @@ def _doubted(block: Block, rules: Sequence[Line]) -> Block:
     return replace(block, lines=read)
 
 
-def _pixels(picture: Picture, box: Box) -> tuple[int, int, int, int]:
-    left, right = round(box.left * picture.width), round(box.right * picture.width)
-    top, bottom = round(box.top * picture.height), round(box.bottom * picture.height)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
 def _crop(picture: Picture, region: PageRegion) -> Picture:
     """A region by itself, upright, no smaller than a model takes."""
-    crop = picture.crop(_pixels(picture, region.box))
+    left, right = (round(x * picture.width) for x in (region.box.left, region.box.right))
+    top, bottom = (round(y * picture.height) for y in (region.box.top, region.box.bottom))
+    crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
     if region.degrees:
         crop = crop.rotate(region.degrees, expand=True)
     short = _LEAST - min(crop.size)

@@ -150,19 +150,18 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
-    short = (rule for rule in bars(dark, max(8, int(0.45 * letter))) if rule.length <= 5 * letter)
-    free = (rule for rule in short if not any(_touches(rule, text) for text in texts))
-    return [box for rule in free for box in both_sides(dark, rule, letter)]
+    boxes = []
+    for rule in bars(dark, max(8, int(0.45 * letter))):
+        near = (text for text in texts if rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3])
+        if rule.length <= 5 * letter and not any(text[0] <= rule.centre[0] <= text[2] for text in near):
+            boxes += both_sides(dark, rule, letter)
+    return boxes
 
 
 def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
     """The rows of ink above and below a bar, if there are both."""
     sides = [box for down in (False, True) if (box := _beside(dark, rule, letter, down))]
     return sides if len(sides) > 1 else []
-
-
-def _touches(rule: Rule, text: Bounds) -> bool:
-    return text[0] <= rule.centre[0] <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
 
 
 def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:

@@ -42,8 +42,7 @@ def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> t
     for table in (*grid.tables, *grid.asked):
         inside = [g for g in raw.glyphs if layout.contains(table.box, *g.centre)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
-    boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
-    return pieces, boxes
+    return pieces, [_scaled(piece.box, 1 / points) for piece in pieces]
 
 
 DPI: Final = 150
@@ -92,7 +91,8 @@ class Scanner:
                 korean = not self.language and (korean or ocr.is_korean(level))
                 self._reader = ocr.Reader(self.language or ("ko" if korean else "zh"))
             reads = self._reader.read(level)
-            sure = _sureness(reads)
+            letters = sum(len(read.text) for read in reads)
+            sure = sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
             notes = [f"turned by {angle} degrees"] * bool(angle)
             notes += [f"straightened by {askew:.1f} degrees"] * bool(askew)
             if sure > best[0] + 0.1:
@@ -100,11 +100,6 @@ class Scanner:
             if sure > POOR or not reads or (angle == turn and ocr.is_korean(level)):
                 break
         return best[1:]
-
-
-def _sureness(reads: list[Read]) -> float:
-    letters = sum(len(read.text) for read in reads)
-    return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
 
 
 def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:

@@ -151,11 +151,12 @@ _TAG: Final = re.compile(r"\\tag\*?\s*\{")  # a remark beside a formula
 _SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
 _MARKUP: Final = re.compile(r"\\(?:textbf|bfseries|protect|zhnum|circled)?\s*|\\[A-Za-z]+\*?\{?|[{}*]")
-_NUMBERS: Final = {
-    "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter.",
-    "subquestions": "(decimal)", "problems": "decimal.", "exercises": "decimal.", "tasks": "(lowerLetter)",
+_LEVELS: Final = {
+    "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter."
 }  # fmt: skip
-_LEVELS: Final = ("decimal.", "(lowerLetter)", "lowerRoman.", "upperLetter.")
+_NUMBERS: Final = _LEVELS | {
+    "subquestions": "(decimal)", "problems": "decimal.", "exercises": "decimal.", "tasks": "(lowerLetter)"
+}  # fmt: skip
 _WORTH: Final = re.compile(r"(?:points?|score)?\s*=?\s*(\d{1,3}(?:\.\d)?|\\half)")
 
 
@@ -835,7 +836,7 @@ class Reader:
         if short and "=" not in given:
             return f"{short[1]}{NUMBER_FORMS[short[2]]}{short[3]}".strip()
         depth = sum("enum" in item.kind for item in self.lists)
-        return "(decimal)" if self.lists and not depth else _LEVELS[min(depth, 3)]
+        return "(decimal)" if self.lists and not depth else [*_LEVELS.values()][min(depth, 3)]
 
     def _table(self, body: str) -> None:
         self.flush()
