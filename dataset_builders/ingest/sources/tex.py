@@ -136,12 +136,17 @@ _BRANCH: Final = re.compile(
     r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z])|(?:else|fi)(?![A-Za-z@]))"
 )
 """Begin, middle and end of a condition of TeX; those of packages have their branches as arguments."""
+_BRANCHES: Final = re.compile(
+    rf"\\(?:newif|let\s{{0,9}}\\[A-Za-z@]{{1,99}}\s{{0,9}}=?)\s{{0,9}}\\if[A-Za-z@]*|{_BRANCH.pattern}[A-Za-z@]*"
+)
+"""Pieces of conditions; the names that \\newif and \\let make begin none."""
+_COMPARED: Final = re.compile(r"\s*\\([A-Za-z@]+)\s*\\([A-Za-z@]+)\s*")
 _TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
 _COMMENT: Final = re.compile(
-    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(\\iffalse\b)|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
+    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
 )  # a comment, and what has none: a listing
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
@@ -233,12 +238,32 @@ def _uncommented(text: str) -> str:
     """A text without its comments; a listing is kept as it is."""
     pieces, place = [], 0
     while match := _COMMENT.search(text, place):
-        pieces += [text[place : match.start()], match[4] or ""]
+        pieces += [text[place : match.start()], match[3] or ""]
         place = match.end()
-        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2] or (match[3] and "\\fi"):
+        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2]:
             end = text.find(closing, place)
             place = end + len(closing) if end >= 0 else len(text)
-            pieces.append("" if match[3] else text[match.start() : place])
+            pieces.append(text[match.start() : place])
+    return _without_false("".join([*pieces, text[place:]]))
+
+
+def _without_false(text: str) -> str:
+    r"""A text without what \iffalse hides, if it ends."""
+    pieces, place, hidden = list[str](), 0, 0  # depth of what hides
+    opened: list[re.Match[str]] = []
+    for token in _BRANCHES.finditer(text):
+        if token[1] == "if":
+            opened.append(token)
+            hidden = hidden or (len(opened) if token[0] == "\\iffalse" else 0)
+        elif token[1] and opened:
+            if hidden == len(opened):
+                pieces.append(text[place : opened[-1].start()])
+                place, hidden = token.end(), 0
+            elif token[1] == "fi" and opened[-1][0] == "\\iffalse" and not hidden:
+                pieces.append(text[place : token.start()])
+                place = token.end()
+            if token[1] == "fi":
+                opened.pop()
     return "".join([*pieces, text[place:]])
 
 
@@ -368,6 +393,10 @@ class Reader:
 
     def _condition(self, text: str, place: int, flag: str) -> int:
         r"""Reads the branches of \if, \else and \fi; the place behind them."""
+        if flag == "x" and (names := _COMPARED.match(text, place)):
+            first, second = (self.macros.get(name, self.offered.get(name)) for name in names.groups())
+            self.flags["x"] = first == second if first or second else None
+            place = names.end()
         depth, begin, branches = 0, place, list[str]()
         for match in _BRANCH.finditer(text, place) if self.expansions < MAX_EXPANSIONS else ():
             depth += (match[1] == "if") - (match[1] == "fi")
