@@ -25,8 +25,8 @@ from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.scans import hangul, scan
-from livek12.dataset_builders.ingest.scans.boxes import MOST_PARTS, Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
+from livek12.dataset_builders.ingest.scans.scan import MOST_PARTS, Read, line_height
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
@@ -112,7 +112,7 @@ class Reader:
         result = self._engine.recognize_txt(crops)
         rows = zip(kept, map(str.strip, result.txts), result.scores, result.word_results, strict=True)
         return [
-            Read(text, box, float(score), _places(text, words, box) if upright else ())
+            Read(text, *box, float(score), _places(text, words, box) if upright else ())
             for (box, upright), text, score, words in rows
             if text
         ]
@@ -189,9 +189,9 @@ def _letters_of_sheet(grey: Picture, boxes: Sequence[Bounds], scale: float) -> l
     for letter in _letters(sheet, "6"):
         place = min(len(boxes), max(1, bisect(tops, letter.centre[1] + _LINE / 4))) - 1
         (x, y), start = corners[place], tops[place]
-        start_x, end_x = (x + (value - _LINE) / scale for value in letter.box[::2])
-        upper, lower = (y + (value - start) / scale for value in letter.box[1::2])
-        homes[place][1].append(replace(letter, box=(start_x, upper, end_x, lower)))
+        start_x, end_x = (x + (value - _LINE) / scale for value in (letter.left, letter.right))
+        upper, lower = (y + (value - start) / scale for value in (letter.top, letter.bottom))
+        homes[place][1].append(replace(letter, left=start_x, top=upper, right=end_x, bottom=lower))
     return homes
 
 

@@ -22,9 +22,8 @@ from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.pages.text_layer import table_lines
 from livek12.dataset_builders.ingest.scans import ocr, scan
-from livek12.dataset_builders.ingest.scans.boxes import Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import formulas
-from livek12.dataset_builders.ingest.scans.scan import Dark
+from livek12.dataset_builders.ingest.scans.scan import Dark, Read, line_height
 
 
 def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> tuple[list[Piece], list[Bounds]]:
