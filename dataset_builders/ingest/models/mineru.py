@@ -181,23 +181,20 @@ def _blocks(item: dict[str, Any], page: int, output: _Output, origin: Origin) ->
     kind = _KINDS.get(str(item.get("type", "text")), "text")
     text, caption = _text(item), _caption(item)
     picture = _picture(item, output) if kind in ("figure", "table", "formula") else None
-    if kind == "formula" and text:
-        text = f"${text.strip().strip('$').strip()}$"
-    unread = kind == "formula" and not text
+    if kind == "formula":
+        text = f"${text.strip().strip('$').strip()}$" if text else ""
     lines = [Line(text=line, box=box) for line in text.split("\n") if line.strip()]
-    if unread:
+    if kind == "formula" and not lines:
         lines = [Line(text=UNREAD, box=box, confidence=0.0, unread=True)]
     if lines or picture:
         yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin=origin)
 
 
 def _text(item: dict[str, Any]) -> str:
-    for name in ("table_body", "text", "latex"):
-        if isinstance(item.get(name), str):
-            return table_rows(item[name]) if "<t" in item[name] else str(item[name])
-    if isinstance(content := item.get("content"), str):
-        return table_rows(content) if "<table" in content else content
-    if isinstance(content, list):
+    for name in ("table_body", "text", "latex", "content"):
+        if isinstance(text := item.get(name), str):
+            return table_rows(text) if _ROW.search(text) else text
+    if isinstance(item.get("content"), list):
         return "".join(map(_span, _parts(item)))
     items = item.get("list_items")
     return "\n".join(str(line) for line in items) if isinstance(items, list) else ""

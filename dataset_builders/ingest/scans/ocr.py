@@ -5,7 +5,6 @@ Contract: a missing program is reported in one line that names the command to in
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import subprocess
@@ -24,6 +23,7 @@ from livek12.core.languages import HANGUL, language_of
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.scans import hangul, scan
 from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
 from livek12.dataset_builders.ingest.scans.scan import MOST_PARTS, Read, line_height
@@ -151,15 +151,9 @@ def _run(command: list[str], data: bytes) -> bytes:
     return done.stdout
 
 
-def _encoded(picture: Picture) -> bytes:
-    buffer = io.BytesIO()
-    picture.convert("L").save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
-
-
 def _letters(picture: Picture, layout: str = "3") -> list[hangul.Letter]:
     command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", layout, "-c", "hocr_char_boxes=1", "hocr"]
-    return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
+    return hangul.letters_of(_run(command, png(picture.convert("L"))).decode(errors="replace"))
 
 
 _Home: TypeAlias = tuple[Bounds, list[hangul.Letter]]
@@ -202,7 +196,7 @@ def orientation(picture: Picture) -> tuple[int | None, bool]:
     small = picture.copy()
     small.thumbnail((1800, 1800))
     try:
-        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
+        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], png(small.convert("L"))).decode(errors="replace")
         fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         turn = int(fields.get("Rotate", "0")) % 360
         sure = float(fields.get("Orientation confidence", "0")) > 3
