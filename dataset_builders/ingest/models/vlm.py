@@ -244,12 +244,12 @@ class Reader(Model):
             yield replace(page, blocks=_compared(read, page.blocks), notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
-        square = picture.resize((_SIDE, _SIDE))
-        page = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
+        name, square = f"{number}.layout", picture.resize((_SIDE, _SIDE))
+        page = self._request(name, pdf.png(square), self.form.layout, LAYOUT_TOKENS)
         layouts, problems = self.ask([page], lambda _, text: layout_of(text, number), whole=True)
-        for problem in problems.values():
-            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(problem, 300)}")
-        return layouts[f"{number}.layout"]
+        if name in problems:
+            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(problems[name], 300)}")
+        return layouts[name]
 
     def _read(
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]

@@ -455,30 +455,27 @@ class Reader:
             outer, place = _group_if("[", text, place)
             self._count(match["counter"], arguments or [""], outer)
             return place
-        number, place = _group_if("[", text, place)
         if match["form"]:
             form, place = _group_if("{", text, place)
             if not (given := _FORM.fullmatch(form or "")):
                 return _group_if("{", text, place)[1]
             default = "" if given[1] else given[2]
             many = given[3].count("m") + (default is not None)
-        if number is not None:
-            many = int(number) if number.isdecimal() else 0
-            default, place = _group_if("[", text, place)
-        body, place = _group_if("{", text, place)
-        if body is None or many > 9 or _LATEX3.search(body):
+        options, bodies, place = _arguments(text, place, 1 + (match["kind"] == "environment"))
+        if options:
+            many = int(options[0]) if options[0].isdecimal() else 0
+            default = options[1] if len(options) > 1 else None
+        if not bodies or many > 9 or _LATEX3.search(bodies[0]):
             return place
-        body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
-        ending = ""
-        if match["kind"] == "environment":
-            last, place = _group_if("{", text, place)
-            ending = last or ""
+        body, ending = [*bodies, ""][:2]
+        if "MathOperator" in match[0]:
+            body = f"\\operatorname{{{body}}}"
         elif match["kind"] == "tcolorbox":
             title = _TITLE.search(body)
             body = f"\\par {title[1].strip('{} ')}\\par " if title else "\\par "
-        elif match["kind"]:
+        elif match["kind"] in ("theorem", "theorem*"):
             outer, place = _group_if("[", text, place)
-            counter = number or match["environment"]
+            counter = options[0] if options else match["environment"]
             many, default, ending = 1, "", "\\par "
             if match["kind"] == "theorem":
                 if counter == match["environment"]:
@@ -756,13 +753,7 @@ class Reader:
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
-        self.flush()
-        self.lists.append(Numbering("upperLetter.", kind="choices"))
-        for argument in arguments:
-            self._choice()
-            self.run(argument)
-        self.flush()
-        self.lists.pop()
+        self._list("choices", "".join(f"\\item{{}}{argument}" for argument in arguments))
         answer = re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options))
         self.writer.answers += [answer[1]] if answer and answer[1] not in self.writer.answers else []
 
