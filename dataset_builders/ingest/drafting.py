@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import IMAGE_MARK, Image, Language
+from livek12.core.records import IMAGE_MARK, Image, Language, Option
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
-from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart, take_ticked
+from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -21,7 +22,7 @@ from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.labels import label_lists
 from livek12.dataset_builders.ingest.questions.options import are_in_rows, figures_to_stem, split
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
-from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
@@ -52,7 +53,6 @@ def draft_all(
     """A draft of every question of a paper."""
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
-    take_set_apart(body.segments)
     sections = body.by_section
     names = []
     for segment in body.segments:
@@ -80,6 +80,26 @@ def draft_all(
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     made.drafts = _with_unowned_readings(made.drafts, stream, body)
     return made
+
+
+def take_answers(stream: Stream, body: Body, language: Language) -> Body:
+    """A body whose answers, told from its questions by how they are set, are `printed` with these."""
+
+    def read(each: Segment) -> tuple[list[Item], int, list[Option]]:
+        text = compose(each.items, stream.columns, each.end).text
+        return each.items, each.end, split(text, language, kinds.says_choice(each.section.own))[1]
+
+    inks = inks_of([read(each) for each in body.segments if not each.inline])
+    if inks:
+        body = segment_solved(stream, body, inks)
+    for each in body.segments if inks else ():
+        for ink in inks:
+            taken = take_ink(*read(each), ink)
+            if taken:
+                each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
+                each.printed += taken.lines
+    take_letters(body.segments)
+    return body
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
@@ -130,6 +150,7 @@ def _draft(
         head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
         body = f"{body}\n{head}{printed}"
     body, answer, solution = split_answered(body)
+    answer = segment.filled or answer
     text, worth, part_points = points.split_points(body)
     if worth is None:
         text, worth = points.split_percent(text, segment.section.title)

@@ -24,6 +24,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_notice,
     is_part_of_section,
     is_running,
+    speaks_of_exam,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
@@ -129,7 +130,7 @@ def sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
         last = numbers.get(id(section), last)
         parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
         title = _BRACKETED.sub("", section.title)
-        running = last >= 0 and is_running(title) and len(INSTRUCTS.findall(title)) < 2
+        running = last >= 0 and is_running(title) and not speaks_of_exam(title)
         says = running or sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or section is sections[-1]
         own = running or not VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
         if id(section) not in numbers and says and not parted and own:

@@ -19,7 +19,7 @@ from livek12.core.records import Image, Language, canonical_json
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
+from livek12.dataset_builders.ingest.drafting import draft_all, safe_name, take_answers
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
@@ -160,8 +160,8 @@ def read_paper(
 ) -> tuple[IngestedPaper, dict[str, Image]]:
     """Drafts and pictures of a paper; UserError if no question is found."""
     stream = flatten(pages)
-    body = segment(stream)
     language = options.language or language_in(stream)
+    body = take_answers(stream, segment(stream), language)
     title = _title(stream, body)
     heads = [text for texts in stream.headings.values() for text in texts]
     headings = squeezed("".join([*heads, *(item.text for item in stream.items if item.box.bottom < TOP)]))

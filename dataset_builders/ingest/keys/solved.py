@@ -1,8 +1,7 @@
 """Keys that repeat the paper: what they print beyond it.
 
-Contract: questions are found by their words, in any order and under any number; a question has a key only if most of
-its text is there. What fills a blank or an empty bracket is the answer; what stands elsewhere, mostly below, is the
-solution, by parts if there are several.
+Contract: questions are found by their words, under any number; one has a key only if most of its text is there. What
+fills a blank or bracket is its answer, the rest, by parts, its solution.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from livek12.dataset_builders.ingest.keys.entries import (
     of_list,
     split_answered,
 )
+from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     TOKEN,
@@ -37,11 +37,11 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
-from livek12.dataset_builders.ingest.questions.options import begins_option, split
+from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import compose
 
@@ -100,6 +100,11 @@ def aligned_entries(
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
+        for index, entry in _inked(drafts, paper, stream, places, spans, forms).items():
+            read_so = copies.get(index, Entry(0, ""))
+            lacks = bool(drafts[index].options) and not is_label(read_so.answer)
+            if (lacks and is_label(entry.answer)) or not (read_so.answer or read_so.solution or drafts[index].options):
+                copies[index] = replace(entry, where=name)
         return _of_copies(drafts, paper, stream, name, copies, spans)
     listed = []
     for index, own in spans.items():
@@ -117,7 +122,7 @@ def aligned_entries(
 
 
 def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
-    """Checks for numbers of lost questions or several forms: behind the paper's last, or most of them more often."""
+    """Checks for numbers behind the paper's last, or most of them more often: lost questions, several forms."""
     many, numbers = Counter(entry.number for entry in entries), Counter(map(_number, drafts))
     last = max(numbers, default=0)
     goes_on = last + 1 in many and all(last - step in many for step in range(min(last, 3)))
@@ -177,7 +182,7 @@ def _number(draft: Draft) -> int:
 
 
 def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
-    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over.
+    """The number of questions that a key serves in the form of their type, less what it leaves over.
 
     An answer that only repeats its question serves none.
     """
@@ -224,6 +229,34 @@ def _copied(
     )
 
 
+def _inked(
+    drafts: Sequence[Draft],
+    paper: PaperWords,
+    stream: Stream,
+    places: Mapping[int, KeyPlace],
+    spans: Mapping[int, Sequence[Item]],
+    forms: Mapping[str, int],
+) -> dict[int, Entry]:
+    """Entries of copies whose answers are set in an ink that the paper does not have."""
+    questions = [squeezed(drafts[index].markdown) for index in spans]
+    inks = inks_of(
+        [(own, places[index].end, drafts[index].options) for index, own in spans.items()],
+        lambda at, text: not (paper.has(text) or squeezed(text) in questions[at]),
+    )
+    entries = {}
+    for index, own in spans.items() if inks else ():
+        rest, lines, answer = [*map(replace, own)], list[Item](), ""
+        for ink in inks:
+            taken = take_ink(rest, places[index].end, drafts[index].options, ink)
+            rest, lines = taken.rest, [*lines, *taken.lines]
+            answer = answer or taken.chosen or "; ".join(taken.fills)
+        if entry := _copied(drafts[index], rest, places[index], stream, forms):
+            text, value, worked = _answered(compose(lines, stream.columns).text) if lines else ("", "", "")
+            solution = "\n".join(filter(None, (text, worked, entry.solution)))
+            entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
+    return entries
+
+
 def _of_copies(
     drafts: Sequence[Draft],
     paper: PaperWords,
@@ -232,7 +265,7 @@ def _of_copies(
     copies: Mapping[int, Entry],
     spans: Mapping[int, Sequence[Item]],
 ) -> list[Entry]:
-    """Entries of copies, with the letters that a list beside them or the look of an option has."""
+    """Entries of copies, with the labels of a list beside them or of signed options."""
     entries = [*copies.values()]
     answered = [index for index, entry in copies.items() if entry.answer or entry.solution]
     used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
@@ -243,8 +276,8 @@ def _of_copies(
         numbers = {entry.number for entry in listed}
         kept = (copies[index] for index in answered if copies[index].number not in numbers)
         return [*kept, *(_owned(entry, drafts) for entry in listed)]
-    looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
-    return _with_labels(entries, drafts, listed, looks)
+    signed = {drafts[index].id: _signed(drafts[index], own) for index, own in spans.items() if index in copies}
+    return _with_labels(entries, drafts, listed, signed)
 
 
 def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
@@ -255,15 +288,15 @@ def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
 
 
 def _with_labels(
-    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], looks: Mapping[str, str]
+    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], signed: Mapping[str, str]
 ) -> list[Entry]:
-    """Entries with the labels of a list, else those that `looks` tell, for choices that have none of their own."""
+    """Entries with the labels of a list, else of `signed` options, for choices without one."""
     by_id = {entry.of: entry for entry in entries}
     bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
     rows = [row for row in listed if is_label(row.answer)]
     by_number = {str(row.number): row.answer.strip("()（）. ") for row in rows}
     whole = len(by_number) == len(rows) and {draft.number for draft in bare} <= {*by_number}
-    labels = {draft.id: by_number[draft.number] if whole else looks.get(draft.id, "") for draft in bare}
+    labels = {draft.id: by_number[draft.number] if whole else signed.get(draft.id, "") for draft in bare}
     if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
         return [*entries]
     for draft in bare:
@@ -272,29 +305,18 @@ def _with_labels(
     return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
 
 
-def _chosen(draft: Draft, items: Sequence[Item]) -> str:
-    """Labels of the options in a copy that are ticked, set or signed as fewer than half of them are."""
-    lines = [item for item in items[1:] if begins_option(item.text) or item.text.startswith(CHOICE)]
-    looks, rest = {}, [(squeezed(item.text), item.line) for item in lines if item.line]
-    for option in draft.options:
-        if not (begin := squeezed(option.text.partition("\n")[0])[:_BEGIN]):
-            return ""
-        at = next((at for at, (text, _) in enumerate(rest) if 0 <= text.find(begin) <= _LABEL), None)
-        if at is not None:
-            looks[option.label] = rest[at][1].look or rest[at][1].bold
-            rest = rest[at + 1 :]
-    if len({*looks.values()}) < 2:
-        _, theirs = split("\n".join(item.text for item in items), draft.language, True)
-        texts = {option.label: squeezed(option.text) for option in theirs}
-        signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
-        looks = {label: sign for label, (_, own, sign) in signs.items() if own and len(sign) <= _REMARK}
-    usual = max(looks.values(), key=[*looks.values()].count, default="")
-    apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
-    return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
+def _signed(draft: Draft, items: Sequence[Item]) -> str:
+    """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
+    theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
+    texts = {option.label: squeezed(option.text) for option in theirs}
+    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
+    whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
+    signed = [label for label, (_, _, sign) in signs.items() if sign]
+    return "".join(signed) if whole and 2 * len(signed) < len(signs) else ""
 
 
 def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
-    """Answer and solution in a copy that reads otherwise than its question: below their head, else the other lines."""
+    """Answer and solution in a copy of another wording: below their head, else the other lines."""
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
@@ -358,7 +380,7 @@ def _answered(text: str) -> tuple[str, str, str]:
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
-    """Runs of lines that are mostly new, whole, and what is new at the ends of others; before each, its part's head."""
+    """Parts' labels, and runs of lines that are mostly new or what is new at the ends of others."""
     pieces: list[tuple[str, str]] = []
     follows, part = False, ""
     due: list[str] = []

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby, pairwise
-from statistics import mode
 from typing import Final
 
 from livek12.core.scripts import both_scripts
@@ -18,7 +17,6 @@ from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.atoms import BIG, FENCES, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
-    TICKED,
     UNREAD,
     Block,
     Box,
@@ -294,8 +292,8 @@ _EDGE, _TABS = 0.12, 0.9
 """Of the page's width: turned text this near to its edge, and framed text beyond it, is no part of what is asked."""
 _FEWEST_STACKED, _APART, _NEAR = 6, 0.5, 5
 """Letters of a word down the margin, letter sizes of white space beside it, and from a letter to the next below."""
-_FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
-"""Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
+_FEWEST_BOXED, _TALLEST = 2, 3.0
+"""Letters of a text in a frame, and the frame's height in letter sizes."""
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
@@ -513,7 +511,7 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
 
 
 def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Bounds]) -> list[TextLine]:
-    """Lines with their look; a frame at the end of a line is its own."""
+    """Lines; what a frame at the end of one holds is another."""
     boxed: list[TextLine] = []
     rest = list(glyphs)
     tallest = _TALLEST * layout.body_size(glyphs)
@@ -526,15 +524,10 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
         inner = lines_of(own, []) if worded and not level else []
         if len(inner) == 1 and max(inner[0].box[0] - frame[0], frame[2] - inner[0].box[2]) < inner[0].size:
-            boxed.append(replace(inner[0], look="boxed"))
+            boxed.append(replace(inner[0], look=inner[0].look or "boxed"))
             inside = set(map(id, own))
             rest = [glyph for glyph in rest if id(glyph) not in inside]
-    coloured = [glyph for glyph in rest if glyph.colour]
     lines = lines_of(rest, rules)
-    for line in lines if coloured else ():
-        colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *glyph.centre)]
-        usual = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
-        line.look = TICKED if TICKED in colours else usual
     for line in boxed:
         left, middle = line.box[0], (line.box[1] + line.box[3]) / 2
         beside = [o.base for o in lines if o.box[2] <= left and o.box[1] < middle < o.box[3]]
@@ -635,7 +628,7 @@ def _is_under(box: Bounds, piece: Piece) -> bool:
 
 
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
-    if line.look == "boxed" and line.base == last.base:
+    if line.base == last.base:  # in a frame at its end
         return True
     size = max(last.size, line.size)
     gap = line.box[1] - last.box[3]
@@ -672,6 +665,7 @@ def _record(line: TextLine, sheet: Sheet, crop: Crop) -> Line:
         place=line.place,
         other=line.other,
         look=line.look,
+        inks=line.inks,
         lined=line.lined,
         pictures=[crop((a - _MARGIN, b - _MARGIN, c + _MARGIN, d + _MARGIN)) for a, b, c, d in line.shown],
     )

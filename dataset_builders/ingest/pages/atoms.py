@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
+from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
@@ -127,6 +128,13 @@ def atom_of(glyph: Glyph) -> Atom:
     atom.math = atom.math or (single and is_math_letter(atom.text))
     atom.text = atom.text if atom.sound or atom.text == PICTURE else UNREAD
     return atom
+
+
+def look_of(atom: Atom) -> str:
+    """The look of most letters in an atom, as in `Line.inks`."""
+    leaves = [leaf for leaf in _leaves(atom) if leaf.text.strip()] or [atom]
+    looks = [(leaf.colour, "marked" * leaf.marked, "bold" * leaf.bold) for leaf in leaves]
+    return " ".join(filter(None, mode(looks)))
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:

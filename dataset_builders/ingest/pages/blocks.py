@@ -89,7 +89,9 @@ class Line:
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
-        look: colour of its letters, "boxed" in a frame that hugs it, or `TICKED`; "" for all others.
+        look: of most letters: colour, "marked" on a highlighter's ground, or both; "boxed" in a frame that hugs it;
+            `TICKED`; "" for plain ones.
+        inks: looks, "bold" among them, and texts of its parts in turn, if it has several.
         lined: its underlined parts, as they stand in its text.
         readings: what the rules and a model read at its place, where they differ.
     """
@@ -105,6 +107,7 @@ class Line:
     place: int = -1
     other: str = ""
     look: str = ""
+    inks: tuple[tuple[str, str], ...] = ()
     lined: tuple[str, ...] = ()
     readings: tuple[str, str] | None = None
 

@@ -10,9 +10,11 @@ import bisect
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, combinations, pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, combinations, pairwise
+from statistics import mode
 from typing import Final, TypeVar
 
 from livek12.dataset_builders.ingest.pages.atoms import (
@@ -25,13 +27,14 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     atom_of,
     explains,
     joined,
+    look_of,
     symbol,
     tex,
     with_pictures,
     woven,
     written,
 )
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, TICKED
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
@@ -643,6 +646,7 @@ class TextLine:
     place: int = -1
     other: str = ""
     look: str = ""
+    inks: tuple[tuple[str, str], ...] = ()
     shown: tuple[Bounds, ...] = ()
     lined: tuple[str, ...] = ()
 
@@ -917,7 +921,40 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     placed = sorted((atom for atom in ink if atom.place >= 0), key=lambda atom: atom.place)
     place = placed[len(placed) // 2].place if placed else -1
     other = ", ".join(_read_otherwise(text, placed)) if placed else ""
-    return TextLine(text, hull(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
+    line = TextLine(text, hull(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
+    looks = Counter(look_of(atom) for atom in ink)
+    plain_looks = [look.removesuffix("bold").rstrip() for look in looks.elements()]
+    line.look = TICKED if TICKED in plain_looks else mode(plain_looks)
+    line.look *= line.look == TICKED or plain_looks.count(line.look) > _COLOURED * len(plain_looks)
+    line.inks = _inks(ordered, head, text) if len(looks) > 1 else ()
+    return line
+
+
+_COLOURED, _MOST_INKS = 0.8, 100
+"""Share of a line's letters that give it their look; parts of a line with looks of their own."""
+
+
+def _inks(ordered: Sequence[Atom], head: Atom, text: str) -> tuple[tuple[str, str], ...]:
+    """Looks and texts of a line's parts in turn, if they make up its text."""
+    runs: list[tuple[str, list[Atom]]] = []
+    for atom in ordered:
+        look = look_of(atom) if atom.text.strip() else runs[-1][0] if runs else ""
+        if not runs or runs[-1][0] != look:
+            runs.append((look, []))
+        runs[-1][1].append(atom)
+    if not 1 < len(runs) < _MOST_INKS:
+        return ()
+    bare = [_GROUND.sub("", written([*map(replace, run)], head)) for _, run in runs]  # writing doubts its letters
+    places = [place for place, sign in enumerate(text) if not _GROUND.match(sign)]
+    if "".join(bare) != "".join(text[place] for place in places):
+        return ()
+    ends = [*accumulate(map(len, bare))]
+    cuts = [places[end] if end < len(places) else len(text) for end in ends]
+    cuts = [cut - (text[cut - 1] == "$" and text.count("$", 0, cut) % 2) for cut in cuts]
+    return tuple((look, text[a:b]) for (look, _), a, b in zip(runs, [0, *cuts], [*cuts[:-1], len(text)], strict=False))
+
+
+_GROUND: Final = re.compile(r"[\s$]")
 
 
 _WORD: Final = re.compile(r"[A-Za-z]{2,}|[가-힣]+")

@@ -82,7 +82,8 @@ class Rule(Placed):
 class Shape(Placed):
     """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame").
 
-    `points` are a drawing's outline; a `filled` one has a ground, a `faint` one is light enough to be printed over.
+    `points` are a drawing's outline; a `filled` one has a ground, a `faint` one is light enough to be printed over, a
+    `bright` one is a highlighter's.
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Shape(Placed):
     points: tuple[tuple[float, float], ...] = ()
     filled: bool = False
     faint: bool = False
+    bright: bool = False
 
     @property
     def outline(self) -> list[tuple[float, float]]:

@@ -25,6 +25,8 @@ MOST_POINTS: Final = 40
 """Points of an outline that are kept: a sign of a formula has fewer."""
 _FAINT: Final = 90
 """Grey values (of 255) from white: what is filled lighter than this can be printed over."""
+_BRIGHT: Final = 200
+"""The least of a highlighter's strongest colour, of 255."""
 THIN, _HAIR, _CORNERS = 2.6, 1.2, 6
 """Points: what is thinner is a line, what is thinner than a hair whatever its shape; corners of a line's outline."""
 
@@ -132,8 +134,12 @@ def _path(c: Any, item: Any, to_page: Affine, drawn: RawPage) -> None:
         return
     *colour, opacity = paint(item)
     faint = filled and not stroked and max((255 - value) * opacity for value in colour) < _FAINT * 255
+    bright = filled and not stroked and max(colour) > _BRIGHT and max(colour) - min(colour) > _COLOURED
+    before = len(drawn.shapes)
     for points, curved in _subpaths(c, item, to_page.after(_matrix(c, item))):
         _subpath(points, curved, filled, faint, drawn)
+    for shape in drawn.shapes[before:]:
+        shape.bright = bright
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
@@ -268,6 +274,7 @@ class Glyph(Placed):
         place: in the text layer; -1 for none.
         parted: by pdfium, from the letter before.
         colour: "#rgb" for no grey; "" otherwise.
+        marked: on a highlighter's ground.
     """
 
     text: str
@@ -290,6 +297,7 @@ class Glyph(Placed):
     place: int = -1
     parted: bool = False
     colour: str = ""
+    marked: bool = False
     slanted: bool = False
 
     @property

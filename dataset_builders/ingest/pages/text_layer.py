@@ -35,6 +35,8 @@ _TALLEST: Final = 7.0
 _STROKE, _HIGHEST, _SIGN_RULE = 3.2, 4.5, 1.2
 """Letters of the page's ordinary size: strokes of a sign, and what stands in a line, are not higher; rules of a sign
 (minus, dot) are not longer."""
+_MARKED_LINE, _MOST_MARKED = 2.5, 400
+"""Letters of the page's ordinary size: a highlighted line is not higher; grounds of a page that are looked at."""
 _ROW: Final = 2.5
 """Points: parts of one formula come closer from top to bottom; lines of text do not."""
 _BAR: Final = 0.45
@@ -64,6 +66,13 @@ def line_dotted(raw: RawPage) -> None:
             last.right = rule.right
         else:
             raw.rules.append(rule)
+
+
+def mark_highlighted(raw: RawPage, size: float) -> None:
+    """Marks highlighted letters in place."""
+    grounds = [s for s in raw.shapes if s.bright and s.kind == "frame" and s.height < _MARKED_LINE * size]
+    for glyph in raw.glyphs if grounds else ():
+        glyph.marked = any(layout.contains(ground.box, *glyph.centre) for ground in grounds[:_MOST_MARKED])
 
 
 def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
@@ -415,6 +424,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
     size = layout.body_size(raw.glyphs)
     line_dotted(raw)
+    mark_highlighted(raw, size)
     drawn = [*read_drawn(raw, size), *read_choices(raw, size), *read_signs(raw, size)]
     parts = layout.find(raw, before.grid)
     small = [box for box, glyph in zip(ground, turned, strict=True) if glyph.size < _SLANTED * size]

@@ -198,7 +198,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
 def _whole_key(line: Line) -> str:
     """A line that speaks of the exam, with its numbers, in the margins."""
     zone = _zone(line.box)
-    return f"{zone}:{round(line.box.top * 50)}:={line.text}" if zone and len(INSTRUCTS.findall(line.text)) > 1 else ""
+    return f"{zone}:{round(line.box.top * 50)}:={line.text}" if zone and speaks_of_exam(line.text) else ""
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
@@ -535,6 +535,11 @@ def is_running(text: str) -> bool:
 def width(text: str) -> int:
     """Letters of a text, one of Chinese or Korean counting two."""
     return sum(1 if sign.isascii() else 2 for sign in text)
+
+
+def speaks_of_exam(text: str) -> bool:
+    """Checks for two words of the exam, which make a rule of a line."""
+    return len(INSTRUCTS.findall(text)) > 1
 
 
 def is_notice(text: str) -> bool:

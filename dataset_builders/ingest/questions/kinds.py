@@ -12,7 +12,7 @@ from livek12.core.languages import language_of
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, chinese_names, kind_of, settle
 from livek12.core.records import Language
 from livek12.core.scripts import both_scripts, simplified
-from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS
+from livek12.dataset_builders.ingest.questions.headings import speaks_of_exam
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -51,8 +51,6 @@ _NAMES = both_scripts(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
-RULE = 2
-"""Words of the exam that make a rule of a line."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = both_scripts(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -106,8 +104,8 @@ _MORE_VERBS = (
 _DEMANDS = both_scripts(
     r"(?:^|[.?!:;,)\]]\s|\n[ \t]*|\b(?:please|then|and|to|or|hence|also|now|briefly)\s)"
     rf"(?:(?:[(\[]?\w{{1,3}}[.)\]、]|[●•▪◦-])\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
-    r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙阐]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
-    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证|展开|研究|考察|探究|确定"
+    r"|[求请哪几吗]|(?<!考)试(?![卷题])|证明|计算|判断|写出|画出|说明|[简论叙阐]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
+    r"|讨论|构造|选择(?!题)|填(?!空题)|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证|展开|研究|考察|探究|确定"
     r"|시오|세요|[가까라은는기]\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
     r"|true or false|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
     re.IGNORECASE,
@@ -176,7 +174,7 @@ def asks(text: str) -> bool:
 
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
-    return [line for line in lines if asks(line) and len(INSTRUCTS.findall(re.split("[(（]", line)[0])) < RULE]
+    return [line for line in lines if asks(line) and not speaks_of_exam(re.split("[(（]", line)[0])]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

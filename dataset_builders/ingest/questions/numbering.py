@@ -155,7 +155,7 @@ def anchors(
         run = _completed(items, run, best.candidates) if strays else run
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
     run = (_unnumbered(items, run, sections) if weak else []) or run
-    more = [*_of_own_form(items, run, sections), *_of_types(items, run, others)]
+    more = [*_of_own_form(items, run, sections, gaps=strays), *_of_types(items, run, others)]
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
 
 
@@ -172,22 +172,31 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
             yield from (replace(head, part=each.kind[1]) for head in own)
 
 
-def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
-    """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
+def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool) -> Iterator[_Candidate]:
+    """Heads of another form, each of which asks, in a section without heads or a gap of the run.
 
-    Numbers in brackets, (1) or 1), are parts of one question, unless the title speaks of several.
+    Numbers in brackets, (1) or 1), are parts, unless the section's title speaks of several.
     """
     places = [head.place for head in run]
     titles = [place for place in sections if not _NAMED.match(items[place].text)]  # a question may have a heading
-    for title, end in pairwise([*titles, len(items)]):
-        if not run or bisect_left(places, title) < bisect_left(places, end):
-            continue
-        own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
+    stretches = [
+        (title, end, 1, MAX_NUMBER)
+        for title, end in pairwise([*titles, len(items)])
+        if run and bisect_left(places, title) == bisect_left(places, end)
+    ]
+    stretches += [
+        (a.place, b.place, a.number + 1, b.number - 1)
+        for a, b in pairwise(run if gaps else ())
+        if not (a.label or b.label) and 1 < b.number - a.number <= _FAR
+    ]
+    for begin, end, first, last in stretches:
+        own = [replace(head, place=head.place + begin + 1) for head in anchors(items[begin + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
-        counted = [head.number for head in own] == [*range(1, len(own) + 1)]
-        several = _is_of_several(items[title].text) or all_each(items[title].text)
+        counted = [head.number for head in own] == [*range(first, first + len(own))]
+        several = first > 1 or _is_of_several(items[begin].text) or all_each(items[begin].text)
         parts = own and re.match(r"[(（]|\d+\s?[)）]", items[own[0].place].text) and not several
-        if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
+        whole = len(own) == last - first + 1 if first > 1 else len(own) > 1
+        if whole and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
 

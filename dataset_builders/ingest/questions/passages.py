@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise, starmap
+from itertools import accumulate, pairwise, starmap, takewhile
 from statistics import median
 
 from livek12.core.scripts import both_scripts
@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_section,
     named_questions,
     passage_range,
+    speaks_of_exam,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks
@@ -34,7 +35,7 @@ from livek12.dataset_builders.ingest.questions.labels import first_label, label_
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, asks_something
 from livek12.dataset_builders.ingest.questions.options import CHOOSES
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
-from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
@@ -71,6 +72,10 @@ _OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|ver
 """Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
+_WORD = re.compile(r"[^\W\d_]{2}")
+_IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_MOST_FORM = 4
+"""Lines at the end of a question that may be those of the form."""
 _BRIEF = 2
 """Lines of a title, a foot or a note."""
 _LEAST = 100
@@ -87,11 +92,13 @@ class SharedText:
         numbers: first and last of its questions; None for a title alone or a cover.
         guess: a line for a person where nothing printed says whose it is.
         is_title: it begins a section below that of its question.
+        is_own: it stays in its question, which is doubted.
     """
 
     numbers: tuple[int, int] | None
     guess: str = ""
     is_title: bool = False
+    is_own: bool = False
 
 
 def find_passages(
@@ -105,41 +112,42 @@ def find_passages(
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
+    forms = _form_ends(items, bounds)
+    passages |= dict.fromkeys(forms.values(), SharedText(None))
     for begin, end in pairwise([-1, *bounds]):
         parted = _parted(items, begin, end, heads)
         if end in heads:
             own = begin if begin in heads else begin + 1
             named |= _named(items, own, range(parted + 1, end), heads[end], columns)
             passages |= named
-        if begin not in heads or end in titles or any(begin < place < end for place in passages):
+        stop = forms.get(end, end)
+        if begin not in heads or any(begin < place < stop for place in passages):
             continue
         following = items[end] if end in heads else None
-        announced = next((at for at in range(begin + 1, end) if _NEXT_FEW.search(items[at].text)), begin)
-        rest = announced - begin or _own_end(items[begin:end], following, usual, columns)
+        announced = next((at for at in range(begin + 1, stop) if _NEXT_FEW.search(items[at].text)), begin)
+        rest = announced - begin or _own_end(items[begin:stop], following, usual, columns)
         lead = begin + rest
-        rest = rest if lead > parted else 0
-        if rest and _is_brief(items[lead:end]):
-            titled = _is_set_apart(items[lead], items[begin:lead])
-            shown = one_line(items[lead].text, 40)
-            text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
+        if not rest or lead <= parted:
+            continue
+        above, below = items[begin:lead], items[lead:stop]
+        shown = one_line(items[lead].text or items[lead].block.kind, 40)
+        text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
+        if _is_of_form(below, above):
+            passages[lead] = SharedText(None)
+        elif end in titles:
+            continue
+        elif _is_brief(below, above):
+            titled = _is_set_apart(items[lead], above)
             numbers = (heads[end].number, _last_part(heads, end)) if following else None
             passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
-        elif rest and following:
+        elif following:
             guesses[lead] = end
+        else:
+            passages[lead] = SharedText(None, text, is_own=True)
+    ends = sorted({*passages, *guesses, *titles, len(items)} - {*forms.values()})
     for place, first in guesses.items():
-        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
-        before = max(at for at in heads if at < place)
-        behind = min(bound for bound in bounds if bound > first)
-        titled = _is_set_apart(items[place], items[before:place])
-        choices = items[place].line and _options_end(items[before:place], columns)
-        choices = choices and _options_end(items[first:behind], columns)
-        here = [at for at in heads if first <= at < end]
-        here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
-        here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
-        last = max(_last_part(heads, first), *(heads[at].number for at in here))
-        text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
-        guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
-        passages[place] = SharedText((heads[first].number, last), guess)
+        end = next(bound for bound in ends if bound > first)
+        passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
     first = min(heads, default=len(items))
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
@@ -147,15 +155,38 @@ def find_passages(
     } | _titles(items, heads, titles)
 
 
+def _guessed(
+    items: Sequence[Item],
+    place: int,
+    run: range,
+    heads: Mapping[int, Anchor],
+    bounds: Sequence[int],
+    columns: Columns,
+) -> SharedText:
+    """The passage of a run's questions: those on the first's page, or all with options or below a title."""
+    before, first = max(at for at in heads if at < place), run.start
+    behind = next(bound for bound in bounds if bound > first)
+    titled = _is_set_apart(items[place], items[before:place])
+    choices = items[place].line and _options_end(items[before:place], columns)
+    choices = choices and _options_end(items[first:behind], columns)
+    here = [at for at in heads if at in run]
+    here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
+    here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
+    last = max(_last_part(heads, first), *(heads[at].number for at in here))
+    text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
+    guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
+    return SharedText((heads[first].number, last), guess)
+
+
 def _parted(items: Sequence[Item], begin: int, end: int, heads: Mapping[int, Anchor]) -> int:
-    """Place of the last head of a part with its question's number, "Question 10C" or "10(c)", up to `end`."""
+    """Place of the last head of a part with its question's number, 10C or 10(c)."""
     number = heads[begin].number if begin in heads else 0
     named = ((at, _OF_PART.match(items[at].text)) for at in range(begin + 1, end))
     return max((at for at, part in named if part and int(part[1] or part[2]) == number), default=begin)
 
 
 def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
-    """The number of the last part of a question, 7-5, whose first begins at a place; else its own number."""
+    """Number of the last part, 7-5, of a question; else its own."""
     level = heads[first].label.rpartition("-")[0]
     if not level or heads[first].number > 1:
         return heads[first].number
@@ -222,7 +253,8 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
     options = _options_end(own, columns)
     if options:
         place = next((at for at in range(options, len(own)) if own[at].line), len(own))
-        if _leads(own[place:], own[:place], closed=True):
+        near = below and place < len(own) and 0 < 2 * _gap(own[place - 1], own[place]) < _gap(own[-1], below)
+        if not near and _leads(own[place:], own[:place], closed=True):
             return place
     worth = {id(each) for each in own if len(each.text) <= _BARE and marks(each.text)}  # lines of points alone
     for place in range(max(options, 1), len(own)):
@@ -231,7 +263,9 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         lines = [each.text for each in texts[-_LAST:]]
         closed = place > 1 and bool(texts) and id(texts[-1]) in worth
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
-        if place != options and (item.line is None or not demanded):
+        wrapped = own[place - 1].line and wraps(own[place - 1], columns)
+        out = not wrapped and _is_out(item, before) and any(asks(each.text) for each in before)
+        if place != options and (item.line is None or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
         edges = [each.box.left for each in same if id(each) not in worth]
@@ -241,13 +275,26 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         under = _gap(rest[-1], below) if below else 1.0
         nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
-        if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
+        leads = _leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest))
+        if left and item.line and not _goes_on(item, before) and leads:
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
-        apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
-        if (apart and len(rest) <= _BRIEF and _is_brief(rest)) or (far and not any(each.line for each in rest)):
+        ends = below is None and speaks_of_exam("\n".join(each.text for each in rest))
+        apart = ends or left or far or right or _ANNOUNCES.search(rest[-1].text)
+        if (apart and len(rest) <= _BRIEF and _is_brief(rest, before)) or (far and not any(each.line for each in rest)):
+            return place
+        if _is_of_form(rest, before):
             return place
     return 0
+
+
+def _is_out(item: Item, before: Sequence[Item]) -> bool:
+    """Checks for the first line of a page, left of lines that hang behind a number."""
+    head = before[0].box.page, item.column
+    lefts = [each.box.left for each in before if each.line and (each.box.page, each.column) == head]
+    hang = min(lefts[1:], default=0.0)
+    turned = item.box.page > before[-1].box.page and len(lefts) > 2 and bool(_WORD.search(item.text))
+    return turned and max(lefts[0], item.block.box.left) < hang - _OUT
 
 
 def _goes_on(item: Item, before: Sequence[Item]) -> bool:
@@ -263,25 +310,52 @@ def _gap(above: Item, below: Item) -> float:
     return max(0.0, below.box.top - above.box.bottom) if level else 0.0
 
 
-def _is_brief(rest: Sequence[Item]) -> bool:
-    """Checks for few lines that ask nothing or announce questions, and have neither label nor points."""
+def _form_ends(items: Sequence[Item], bounds: Sequence[int]) -> dict[int, int]:
+    """Begins of the form's lines before bounds: notes in brackets, or lines that come again, on the exam."""
+    lasts = {end: range(max(begin + 1, end - _MOST_FORM), end) for begin, end in pairwise([-1, *bounds])}
+    many = Counter(shape for places in lasts.values() for shape in {shape_of(items[at].text) for at in places})
+
+    def is_note(at: int) -> bool:
+        text = items[at].text
+        noted = _IN_BRACKETS.fullmatch(text) and speaks_of_exam(text)
+        return bool(noted or many[shape_of(text)] > 1) and not _asks(items[at])
+
+    runs = {end: [*takewhile(is_note, reversed(places))] for end, places in lasts.items()}
+    return {end: run[-1] for end, run in runs.items() if any(INSTRUCTS.search(items[at].text) for at in run)}
+
+
+def _is_of_form(rest: Sequence[Item], before: Sequence[Item]) -> bool:
+    """Checks for lines on the exam, the first centred, in brackets or in capitals."""
+    lines = [item.text for item in rest if item.line and not (item.line.pitch or _is_kept(item.text))]
+    if len(lines) < len(rest) or not speaks_of_exam("\n".join(lines)) or _asks(rest[0]):
+        return False
+    right = max(item.box.left for item in before) + _INNER
+    apart = rest[0].box.left > right or _IN_BRACKETS.fullmatch(lines[0]) or lines[0].isupper()
+    return bool(apart) and 2 * sum(map(bool, map(INSTRUCTS.search, lines))) > len(lines)
+
+
+def _asks(item: Item) -> bool:
+    """Checks for a picture, or a line of a question."""
+    return item.line is None or item.text[:1].islower() or asks(item.text) or _is_kept(item.text)
+
+
+def _is_kept(text: str) -> bool:
+    """Checks for a label, a note of the source, points, a blank, or an answer."""
+    labelled = text.startswith(("[", "【")) or first_label(text) or _LABELLED.match(text)
+    answered = begins_answer(text) or SOLVED.match(text)
+    return bool(labelled or answered or marks(text) or says_worth(text) or "__" in text)
+
+
+def _is_brief(rest: Sequence[Item], before: Sequence[Item] = ()) -> bool:
+    """Checks for lines that ask nothing or announce questions, unlike those of questions, and new in theirs."""
     text = "\n".join(item.text for item in rest)
-    announces = bool(_ANNOUNCES.search(text))
-    worth = bool(marks(text)) or says_worth(text)
-    own = (
-        worth
-        or "__" in text
-        or begins_answer(text)
-        or bool(SOLVED.match(text))
-        or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
-    )
+    own = any(_is_kept(item.text) for item in rest) or {item.text for item in rest} & {item.text for item in before}
     words = all(
         item.line and not (item.line.pitch or item.line.look) and re.search(r"[^\W\d_]", item.text) for item in rest
     )
-    few = "$" not in text and not (is_caption(rest[0].text) or text[:1].islower())
-    return (
-        words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
-    )
+    if not words or own or "$" in text or is_caption(rest[0].text) or text[:1].islower():
+        return False
+    return bool(_ANNOUNCES.search(text)) or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text)))
 
 
 def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:

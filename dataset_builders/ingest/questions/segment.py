@@ -11,7 +11,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby, pairwise, takewhile
 from statistics import median
 
 from livek12.core.scripts import both_scripts
@@ -35,9 +35,10 @@ from livek12.dataset_builders.ingest.questions.headings import (
     rank_in_series,
     rank_of,
     short_titles,
+    speaks_of_exam,
     title_answered,
 )
-from livek12.dataset_builders.ingest.questions.kinds import RULE, asks, section_type
+from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
@@ -187,7 +188,8 @@ class Segment:
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
-        printed: its answer, told from its text by how it is set.
+        printed: its answer or solution, told from its text by how it is set.
+        filled: the answers of its blanks, or the labels of its options, told so.
         guess: a line on text that may be of this question or of its neighbour.
         stray: its number does not go on from the last, or it has none.
         label: the letter that is its number, or its number with its level.
@@ -201,6 +203,7 @@ class Segment:
     passage: list[Item] = field(default_factory=list)
     inline: bool = False
     printed: list[Item] = field(default_factory=list)
+    filled: str = ""
     guess: str = ""
     stray: bool = False
     label: str = ""
@@ -283,7 +286,7 @@ def segment(stream: Stream) -> Body:
     body.front = [*{id(item): item for item in (*before, *masthead)}.values()]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
-    _share_tasks(body)
+    _share_texts(body)
     _add_inline(body)
     _add_unnumbered(body)
     _name_sections(body.segments)
@@ -480,10 +483,8 @@ class _Sorter:
         self.section = Section(above="\n".join(each))
         self.passages: list[tuple[SharedText, list[Item]]] = []
         self.target: list[Item] = []
-        self.above: list[Item] = []
         self.numbers: set[int] = set()
         self.earlier = 0
-        self.guess = ""
 
     def title(self, item: Item, within: bool = False) -> None:
         """Begins a section."""
@@ -491,12 +492,13 @@ class _Sorter:
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
-        self.target, self.passages, self.above, self.guess, self.earlier = self.section.items, [], [], "", 0
+        self.target, self.passages, self.earlier = self.section.items, [], 0
 
     def shared(self, item: Item, passage: SharedText) -> None:
         """Begins a passage; a guess doubts the question before it too."""
         self.passages += [(passage, [])] if passage.numbers else []
-        self.target = self.passages[-1][1] if passage.numbers else self.body.front
+        if not passage.is_own:
+            self.target = self.passages[-1][1] if passage.numbers else self.body.front
         self.target.append(item)
         if self.body.segments:
             self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
@@ -507,23 +509,11 @@ class _Sorter:
             del self.passages[: self.earlier]
         self.earlier = len(self.passages)
         own = [each for each in self.passages if (to := each[0].numbers) and to[0] <= anchor.number <= to[1]]
-        if self.target is self.section.items:  # the first of its section: text below or in its title is a passage
-            title = self.section.title
-            asks_within = bool(_FIRST_LABEL.match(item.text[anchor.end :].strip()))
-            long = asks_within or len(self.section.own) > _LONGEST_INSTRUCTIONS
-            whole = " ".join(line.text for line in self.section.items)
-            leads = is_running(title) and len(INSTRUCTS.findall(whole)) < 2
-            leads = leads and not section_type(whole) and not _WORTH.search(whole)
-            self.above = self.section.items[0 if leads else 1 :] if long or leads else []
-            text = f"text below its section's title stands in each of its questions: {one_line(title, 40)!r}"
-            self.guess = text if (long or leads) and not asks_within else ""
-        if own:
-            self.above, self.guess = [], ""
-        shared = [line for _, lines in own for line in lines] or self.above
+        shared = [line for _, lines in own for line in lines]
         part = " ".join(filter(None, (self.part_of.get(item.box.page), anchor.part)))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
-        guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)
+        guess = next((passage.guess for passage, _ in own if passage.guess), "")
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
@@ -617,7 +607,7 @@ def _name_sections(segments: Sequence[Segment]) -> None:
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?(?: of (.+) w(?:as|ere))?.* not found$")
-"""A line that tells of numbers that were not found: the first and the last of them, and the part that lacks them."""
+"""A line on missing numbers: the first, the last, and their part."""
 
 
 def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -> list[str]:
@@ -691,25 +681,33 @@ _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
 
 
-def _share_tasks(body: Body) -> None:
-    """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences.
-
-    Without a title it is the line above the first question, and doubted.
-    """
+def _share_texts(body: Body) -> None:
+    """Gives the text below a section's title to its questions: a passage, or the task of those that ask nothing."""
     above = [item for item in body.front[-1:] if item.line and is_running(item.text)]
     for _, group in groupby(body.segments, key=lambda question: id(question.section)):
         own = [*group]
-        titled = bool(own[0].section.items)
-        below = own[0].section.items[1:] if titled else above
-        task = " ".join(item.text for item in below)
-        if asks(task) and len(INSTRUCTS.findall(task)) < (RULE if titled else 1) and not any(map(_asks_itself, own)):
-            guess = f"the line above the first question is taken for the task of each: {one_line(task, 40)!r}"
-            for question in own:
-                question.passage, question.guess = question.passage or below, question.guess or guess * (not titled)
+        titled = own[0].section.items
+        first, whole = own[0].items[0].text[own[0].end :], " ".join(item.text for item in titled)
+        running = bool(titled) and is_running(titled[0].text) and not speaks_of_exam(whole)
+        leads = running and not (section_type(whole) or _WORTH.search(whole))
+        below = titled[0 if leads else 1 :] or above
+        text, guess = " ".join(item.text for item in below), ""
+        if titled and _FIRST_LABEL.match(first.strip()):
+            pass
+        elif leads or (titled and len(own[0].section.own) > _LONGEST_INSTRUCTIONS):
+            shown = one_line(own[0].section.title, 40)
+            guess = f"text below its section's title stands in each of its questions: {shown!r}"
+        elif not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own)):
+            continue
+        elif not titled:
+            guess = f"the line above the first question is taken for the task of each: {one_line(text, 40)!r}"
+        for question in takewhile(lambda each: not each.passage, own):
+            question.passage, question.guess = below, question.guess or guess
 
 
 def _asks_itself(question: Segment) -> bool:
-    text = "\n".join(item.text for item in question.items)
+    """Checks for a demand, a blank or options outside of code."""
+    text = "\n".join(item.text for item in question.items if not (item.line and item.line.pitch))
     return asks(text) or "__" in text or bool(_FIRST_LABEL.search(text))
 
 
@@ -739,12 +737,12 @@ def _add_inline(body: Body) -> None:
 
 
 def _add_unnumbered(body: Body) -> None:
-    """Adds the questions of each section without numbers: each of a list (a), (b), … that asks, or all that asks."""
+    """Adds the questions of sections without numbers: those of a list (a), (b), …, or all that asks."""
     for section in body.sections:
         place = _place(body, section)
         if any(question.section is section for question in body.segments):
             continue
-        whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < RULE
+        whole = is_running(section.title) and asks(section.title) and not speaks_of_exam(section.title)
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
@@ -777,10 +775,7 @@ def _unnumbered(items: Sequence[Item]) -> str:
 
 
 def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … at one edge, each of which asks or has a list further in.
-
-    With `bullets`, those too begin a list, without letters.
-    """
+    """Letters, ends and lines of a list (a), (b), … or of bullets, each of which asks or has a list further in."""
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
     if bullets and not heads:
         heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]

@@ -383,7 +383,7 @@ _Place = tuple[str, int, int, int]
 
 
 def _place(text: str, box: Box) -> _Place:
-    return _shape(text), round(100 * box.left), round(100 * box.top), round(100 * box.right)
+    return shape_of(text), round(100 * box.left), round(100 * box.top), round(100 * box.right)
 
 
 def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
@@ -398,7 +398,8 @@ def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
     return {place for place, many in seen.items() if many >= fewest}
 
 
-def _shape(text: str) -> str:
+def shape_of(text: str) -> str:
+    """A text without its numbers and spaces."""
     return re.sub(r"[\d□]+", "#", squeezed(text))
 
 

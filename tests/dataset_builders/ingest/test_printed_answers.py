@@ -11,8 +11,8 @@ import pytest
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import split_answered
-from livek12.dataset_builders.ingest.keys.printed import take_set_apart
-from livek12.dataset_builders.ingest.keys.solved import _chosen
+from livek12.dataset_builders.ingest.keys.ink import take_ink
+from livek12.dataset_builders.ingest.keys.printed import take_letters
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -52,7 +52,8 @@ def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
              for formula, name in zip(FORMULAS, NAMES, strict=True)]  # fmt: skip
     for draft, name in zip(printed(parts, tmp_path).drafts, NAMES, strict=True):
         assert name not in draft.question
-        assert " ".join([*draft.answer, draft.solution or ""]).split() == f"{name} By {name}".split()
+        key = " ".join([*draft.answer, draft.solution or ""])
+        assert key.replace("(a) ", "").replace("(b) ", "").split() == f"{name} By {name}".split()
 
 
 def test_a_picture_behind_the_head_of_a_solution_is_the_solutions() -> None:
@@ -111,9 +112,8 @@ def test_the_option_that_is_set_apart_in_a_copy_is_the_key(apart: str, tmp_path:
 def test_the_bold_head_of_a_copy_is_no_option(texts: Sequence[str], bold: int, label: str) -> None:
     made = page("1. How many roots has it?", *(f"{name}. {text}" for name, text in zip("ABCD", texts, strict=True)))
     made.blocks[bold] = replace(made.blocks[bold], lines=[replace(made.blocks[bold].lines[0], bold=True)])
-    draft = read(page("1. How many?", *(f"{name}. {name}" for name in "ABCD"))).drafts[0]
     options = [Option(label=name, text=text) for name, text in zip("ABCD", texts, strict=True)]
-    assert _chosen(draft.model_copy(update={"options": options}), flatten([made]).items) == label
+    assert take_ink(flatten([made]).items, 2, options, "bold").chosen == label
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_question_that_is_only_a_table_prints_no_answer() -> None:
     table = replace(made.blocks[10], kind="table", lines=[replace(made.blocks[10].lines[0], text="a\tb")])
     blocks = [{**figures, 10: table}.get(at, block) for at, block in enumerate(made.blocks)]
     body, _ = segmented([replace(made, blocks=blocks)])
-    take_set_apart(body.segments)
+    take_letters(body.segments)
     assert len(body.segments) == 12 and not any(segment.printed for segment in body.segments)
 
 
@@ -259,3 +259,30 @@ def test_a_numbered_line_over_two_columns_is_a_question() -> None:
 def test_missing_numbers_are_those_of_the_errors(errors: list[str], missing: int) -> None:
     paper = read(page("1. Find a."))
     assert counts(paper.model_copy(update={"errors": errors}))["missing"] == missing
+
+
+@pytest.mark.parametrize(
+    ("source", "look", "part"),
+    [
+        ("Is it #text(fill: red)[gold] or tin?", "#f43", "gold"),
+        ("Is it *gold* or tin?", "bold", "gold"),
+        ("Is it #highlight(fill: yellow)[gold] or tin?", "marked", "gold"),
+        ("Is it #text(fill: red)[$x^2+1$] or $y^3$?", "#f43", "$x^2+1$"),
+    ],
+)
+def test_parts_of_a_line_have_looks_of_their_own(source: str, look: str, part: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    (made,) = pages_of(typeset(source, tmp_path / "paper.pdf"))
+    ((line,),) = (block.lines for block in made.blocks)
+    assert [(own, text.strip()) for own, text in line.inks if own] == [(look, part)]
+    assert "".join(text for _, text in line.inks) == line.text
+    assert line.look == ""
+
+
+def test_white_letters_on_a_rule_are_not_printed(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "paper.pdf"
+    rule = b"0 g 100 698 120 1 re f 1 g BT /F1 12 Tf 110 700 Td (hidden gaps) Tj ET 0 g "
+    file.write_bytes(plain_pdf(1, rule + b"BT /F1 12 Tf 40 700 Td (1. Find) Tj ET"))
+    assert "hidden" not in "".join(block.text for block in pages_of(file)[0].blocks)
+    assert not any(letter in pages_of(file)[0].blocks[0].text for letter in "gp")

@@ -352,10 +352,11 @@ def test_text_at_the_head_of_a_page_is_a_guess() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "set_apart"), [("Moving charges", True), ("What follows from it?", False), ("(b) A mill", False)]
+    ("note", "set_apart"),
+    [("Moving charges", True), ("What follows from it?", False), ("(b) A mill", False), ("See it.", False)],
 )
 def test_a_line_at_a_distance_behind_a_question_is_not_its_own(note: str, set_apart: bool) -> None:
-    above = both(page("1. Why does it rain?", "Explain the water’s way."), page(note, top=0.3))
+    above = both(page("1. Why does it rain?", "See it.", "Explain the water’s way."), page(note, top=0.3))
     drafts = read(both(above, page("2. Where is the mill?", "3. Who owns it?", top=0.4))).drafts
     assert [note in draft.question for draft in drafts[1:]] == [set_apart, False]
     doubted = [any("may not be its own" in doubt.text for doubt in draft.doubts) for draft in drafts]
@@ -599,6 +600,47 @@ def test_heads_of_questions(lines: list[str], heads: str) -> None:
 def test_a_task_above_is_of_questions_that_ask_nothing(above: list[str], task: str) -> None:
     lines = [*above, "1. (2 points) f(1)", "2. (3 points) f(2)", "Part B", "3. Why?"]
     assert [draft.question for draft in read(page(*lines)).drafts] == [f"{task}\nf(1)", f"{task}\nf(2)", "Why?"]
+
+
+def test_signs_in_code_do_not_ask() -> None:
+    made = page("Part A", "Write what each program prints:", "1. (2 points)", "f(x ? 1 : 2)", "2. (3 points)", "f(y) =")
+    lines = [block.lines[0] for block in made.blocks]
+    lines = [replace(line, pitch=0.01) if line.text[0] == "f" else line for line in lines]
+    blocks = [replace(block, lines=[line]) for block, line in zip(made.blocks, lines, strict=True)]
+    assert all(draft.question.startswith("Write") for draft in read(replace(made, blocks=blocks)).drafts)
+
+
+@pytest.mark.parametrize(
+    ("line", "of_form"),
+    [
+        ("Marks for this submission: {}/3.", True),
+        ("（以下两题为二选一，两题全做都不给分 {}。）", True),
+        ("NOTHING BELOW POINT {} WILL BE GRADED", True),
+        ("(Choose any {} questions to answer.)", False),
+        ("【课本例题{}】", False),
+        ("Each class has {} students.", False),
+    ],
+)
+def test_lines_of_the_form_behind_questions_are_in_none(line: str, of_form: bool) -> None:
+    lines = ["1. Find a.", line.format(1), "2. Find b.", line.format(2) if "submission" in line else "It is so."]
+    drafts = read(page(*lines, "3. Find c.")).drafts
+    assert [line[:5] in draft.question for draft in drafts] == [not of_form, False, False]
+    assert not any("may be" in doubt.text for doubt in drafts[0].doubts if doubt.kind == "text")
+
+
+def test_a_page_left_of_the_lines_that_hang_behind_a_number_leads_the_next_questions() -> None:
+    first = page("1. Complete the function…", "that prints them:", "void f() {")
+    boxes = [replace(block.box, left=block.box.left + 0.03 * (at > 0)) for at, block in enumerate(first.blocks)]
+    blocks = [
+        replace(block, lines=[replace(block.lines[0], box=box)], box=box)
+        for block, box in zip(first.blocks, boxes, strict=True)
+    ]
+    text = ["This page tells of ropes. Read it, and then go on.", "They are trees."]
+    drafts = read(replace(first, blocks=blocks), page(*text, "2. Why?", "3. How?", number=2)).drafts
+    assert [text[0] in draft.question for draft in drafts] == [False, True, True]
+    assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
+    last = read(page("1. Why does it rain?", "Explain."), page(*text * 3, number=2)).drafts[-1]
+    assert any("may not be its own" in doubt.text for doubt in last.doubts) and text[0] in last.question
 
 
 def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
@@ -1171,6 +1213,7 @@ def test_a_list_within_a_question_is_none_of_questions() -> None:
         (("一、计算题", "1. 求和", "2. 求积", "简答题", "什么是网络？"), ["1", "2", "3"]),
         (("[2] Problem 1. Find a.", "[3] Problem 2. Find b.", "[2] Problem 3. Find c."), ["1", "2", "3"]),
         (("Task 1: Find a.", "Task 2: Find b.", "Task 3: Find c."), ["1", "2", "3"]),
+        (tuple(f"{'' if n in (5, 6) else 'Question '}{n}. Find {n}." for n in range(1, 9)), [*"12345678"]),
         (
             ("注意：", "1.时间为 9 分钟；", "2.请上传。", "第一题，简答", "何？", "第二题，简答", "何？"),
             ["1", "2"],
