@@ -159,7 +159,7 @@ class Parser(Model):
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
     ) -> tuple[list[Draft], list[UnreadQuestion], list[str]]:
-        """The drafts with a doubt where the model reads their page otherwise, questions that only it reads, and notes.
+        """The drafts with a doubt where the model reads otherwise, questions that only it reads, and notes.
 
         A question of the model is the draft's that has its beginning, else that of its number on the page.
         """

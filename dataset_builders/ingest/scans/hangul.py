@@ -1,4 +1,4 @@
-"""Korean pages by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
+"""Korean pages by two engines: tesseract knows Hangul, rapidocr digits, letters, signs and circled labels.
 
 Contract: sure syllables of tesseract are kept; the other engine reads the rest between them. A run ends at a wide gap.
 """

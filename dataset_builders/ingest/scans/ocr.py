@@ -160,7 +160,7 @@ _Home: TypeAlias = tuple[Bounds, list[hangul.Letter]]
 
 
 def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[_Home]:
-    """Boxes with tesseract's characters; it sees them one below another: of pages with frames it loses lines."""
+    """Boxes with tesseract's characters; it sees them one below another, as frames confuse it."""
     grey, scale = picture.convert("L"), min(_LINE / line_height(boxes), _SHEET / max(picture.size))
     ends = accumulate((box[3] - box[1] + 5) * scale + _LINE for box in boxes)
     sheets = groupby(zip(boxes, ends, strict=True), key=lambda pair: pair[1] // _SHEET)
@@ -206,7 +206,7 @@ def orientation(picture: Picture) -> tuple[int | None, bool]:
 
 
 def is_korean(picture: Picture) -> bool:
-    """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
+    """Checks the middle of an upright page for Hangul."""
     middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
     try:
         letters = _letters(middle) if "kor" in _languages() else []

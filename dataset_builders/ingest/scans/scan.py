@@ -173,7 +173,7 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
 
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
-    """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
+    """Boxes above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
     boxes = []
     for rule in bars(dark, max(8, int(0.45 * letter))):
         near = (text for text in texts if rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3])

@@ -62,7 +62,7 @@ class Scanner:
         self._middle: float | None = None
 
     def page(self, picture: Picture, number: int, dpi: float) -> tuple[Picture, list[Block], list[str]]:
-        """The upright picture, its blocks, and notes; UserError if the engine for the language is not installed."""
+        """The upright picture, its blocks, and notes; UserError if an engine is not installed."""
         picture, reads, notes = self._read(picture)
         sheet = _sheet(picture, reads, number, 72 / dpi)
 

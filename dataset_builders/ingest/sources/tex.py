@@ -215,7 +215,7 @@ def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
         return match[0]
 
     def own_file(name: str, suffix: str) -> Path | None:
-        """A file of the paper's folder that is not opened yet, if it is not too large."""
+        """A file of the paper's folder that is not opened yet."""
         name = f"{name.removesuffix(suffix)}{suffix}"
         if name in tried:
             return None
@@ -448,7 +448,7 @@ class Reader:
             place = self.define(text, match)
 
     def define(self, text: str, match: re.Match[str]) -> int:
-        """Takes a macro, an operator, an environment or a counter that a text defines; the place behind it."""
+        """Takes a macro, an environment or a counter that a text defines; the place behind it."""
         place, many, default = match.end(), len(match["many"] or "") // 2, None
         if match["counter"]:
             _, arguments, place = _arguments(text, place, 1 + (match["counter"] in ("setcounter", "addtocounter")))
@@ -490,7 +490,7 @@ class Reader:
         return place
 
     def _count(self, name: str, arguments: list[str], outer: str | None = None) -> None:
-        """Sets, steps or makes a counter; one named like the innermost list is that of its items."""
+        """Sets, steps or makes a counter, which may be that of the innermost list."""
         counter, kind = arguments[0], arguments[0].rstrip("iv")
         amount = re.sub(r"\s", "", arguments[1]) if len(arguments) > 1 else "1"
         if name == "newcounter":
@@ -679,7 +679,7 @@ class Reader:
         return end
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
-        """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
+        """Reads a command within a paragraph; the place behind it, or where its text begins."""
         options, arguments, end = given
         if name.startswith("the") and name[3:] in self.counters:
             self.paragraph.text += str(self.counters[name[3:]])
@@ -809,7 +809,7 @@ class Reader:
         return behind
 
     def _list(self, name: str, body: str) -> None:
-        """An environment; one that is none of a list is read as if it were not there."""
+        """Reads a list, or another environment as if it were not there."""
         opened, is_own = len(self.lists), self._defines(name)
         if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
             name, body = "" if opened else "questions", f"\\qs {body}"

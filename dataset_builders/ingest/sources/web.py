@@ -1,7 +1,7 @@
 """Web pages and Markdown.
 
-Contract: a page is text: its scripts do not run, nothing is fetched, and only pictures within it (data addresses) are
-taken. Invisible text is left out. Markdown is made HTML first, with its formulas kept aside.
+Contract: scripts do not run, nothing is fetched, and only pictures within the page are taken. Invisible text is left
+out. Markdown is made HTML first, with its formulas kept aside.
 """
 
 from __future__ import annotations
