@@ -11,9 +11,10 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language, Option
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
-from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
@@ -190,7 +191,7 @@ def _draft(
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
-    if not answer and not (draft.options and explained(entry).answer):
+    if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft
     draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:

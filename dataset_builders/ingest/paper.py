@@ -25,7 +25,8 @@ from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv
+from livek12.dataset_builders.ingest.keys.listed import candidates
 from livek12.dataset_builders.ingest.keys.solved import aligned_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.ownership import accounts, ids_of
@@ -257,33 +258,30 @@ class AnswerKey:
                 if not entries:
                     raise UserError(_no_answers(file))
                 key.problems += problems
+                key.entries += [replace(entry, source=file.name) for entry in entries]
             else:
-                entries = key._entries_of_pdf(file)
-            key.entries += [replace(entry, source=file.name) for entry in entries]
+                key._read_pdf(file)
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
-        """Its entries, those of a PDF as they serve these questions best."""
+    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None, headings: str = "") -> list[Entry]:
+        """Its entries, those of a PDF as they are aligned with these questions."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            read = [entry for entry in entries if entry.source == name]
-            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, read)
-            entries = [entry for entry in entries if entry.source != name]
+            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, headings)
             entries += [replace(entry, source=name) for entry in own]
         return entries
 
-    def _entries_of_pdf(self, file: Path) -> list[Entry]:
+    def _read_pdf(self, file: Path) -> None:
         try:
             pages = list(extract_pages(file))
         except UserError as error:
             self.unread.append(f"the key was not read: {one_line(error)}")
-            return []
+            return
         self.pages[file.name] = pages
         self.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=len(pages)))
-        entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
-        self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
-        return entries
+        if not candidates(flatten(pages).items, file.name):
+            self.unread.append(f"the key was not read: {_no_answers(file)}")
 
 
 def _no_answers(file: Path) -> str:
@@ -302,14 +300,14 @@ def _with_keys(
     between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
     words = PaperWords(own.values(), between)
     if key.name:
-        given = key.entries_for(keyed, words)
+        given = key.entries_for(keyed, words, headings)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
         behind = replace(stream, items=body.answers)
-        entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
+        entries = aligned_entries(open_, words, behind, "the paper", headings)
         if not entries:
             lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]

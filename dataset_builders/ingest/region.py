@@ -14,7 +14,8 @@ from livek12.core.records import IMAGE_MARK, Language
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered
+from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box
 from livek12.dataset_builders.ingest.questions.headings import is_section

@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final
 
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.answers import in_form, split_text
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
@@ -24,8 +28,8 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
-    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}Q?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
-    r"(?P<after>\s*[题題번]?\s*(?:[.．](?!\d)|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
+    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
+    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
@@ -33,11 +37,17 @@ _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 copy has more or fewer before those that are compared."""
 _WORDS: Final = 3.0
 """Weight of all words of a question's beginning, or of their share; its number has 1."""
-_SECTION, _SURE, _FEW, _ANEW, _WITHIN = 0.5, 1.5, 0.3, 0.8, 0.3
+_SECTION, _SURE, _FEW, _ANEW, _WITHIN = 0.5, 1.5, 0.3, 0.5, 0.3
 """Weights of a section's title, of words that tell a copy, without and with its number, and of a number within its
 section; of words in a line without a number, which a solution has too."""
 MOST_ALIKE: Final = 200
 """Numbers alike that are compared with one question."""
+_ROUND, _INNER, _BARE, _BRACKETS = 0.3, 0.8, 0.95, re.compile(r"~?[(\[]0?[)\]]?[!>]*")
+"""Weight of numbers in brackets, further in, and without a word: (1) is a part where others number the questions."""
+_PART = 3.0
+"""A style counts in full if so many of it have the weight of that which follows most of the paper."""
+_LABELLED, _LONGEST_FORM = 1.0, 200
+"""Weight of an answer in the form of its question's type, and characters in which it is looked for."""
 _INDENTED: Final = 0.02
 """Of the page's width: numbers further in are of another style."""
 
@@ -52,6 +62,9 @@ class KeyPlace:
         words: weight of the question's words that are there.
         style: of the number; "" without one.
         worth: of the number, less where it is that within a section.
+        number: as printed; "#2" is the second of its section.
+        nth: among the places of its line or table.
+        entry: what stands in its row or piece of a line; None for all up to the next place.
     """
 
     item: int
@@ -59,6 +72,14 @@ class KeyPlace:
     words: float = 0.0
     style: str = ""
     worth: float = 1.0
+    number: str = ""
+    nth: int = 0
+    entry: Entry | None = None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Its place among all others."""
+        return self.item, self.nth
 
     @property
     def is_copy(self) -> bool:
@@ -66,42 +87,63 @@ class KeyPlace:
         return self.words >= (_FEW if self.style else _SURE)
 
 
-def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
-    """The place of each question's key, by the question's index; questions without one are left out."""
-    heads = _numbered(items)
+def align(
+    drafts: Sequence[Draft], items: Sequence[Item], listed: Sequence[KeyPlace] | None = None
+) -> dict[int, KeyPlace]:
+    """The place of each question's key, by the question's index.
+
+    Candidates are lines with a number or the words of a question, or instead `listed` ones: in the form of a question's
+    type they count more.
+    """
+    heads: dict[str, list[KeyPlace]] = defaultdict(list)
+    for place in numbered_lines(items) if listed is None else listed:
+        heads[place.number].append(place)
     by_words = _by_words([draft.markdown for draft in drafts], items)
     sections = _sections(items)
     ranks = ranks_in_sections(drafts)
     candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
-        own = {place.item: place for place in by_words.get(index, ())}
+        own = {place.order: place for place in by_words.get(index, ())} if listed is None else {}
+        likely = {place.item: place.words for place in by_words.get(index, ())}
         anew = [
             replace(place, worth=_ANEW) for place in heads[ranks[index]][:MOST_ALIKE] if ranks[index] != draft.number
         ]
-        for place in [*anew, *heads[draft.number][:MOST_ALIKE]]:
-            words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
-            own[place.item] = replace(place, words=words)
+        for place in [*anew, *heads[draft.number][:MOST_ALIKE], *heads[f"#{ranks[index]}"][:MOST_ALIKE]]:
+            words = likely.get(place.item) if place.entry is None else 0.0
+            words = _short(draft, items[place.item].text[place.end :]) if words is None else words
+            own[place.order] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]
-    candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
+    candidates.sort(key=lambda pair: (pair[1].order, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
-    bonus = [_likeness(sections[place.item], titles[at]) for at, place in candidates]
+    likeness = [_likeness(sections[place.item], titles[at], {*titles}) for at, place in candidates]
+    forms = [0.0 if listed is None else _form(drafts[at], place, items) for at, place in candidates]
     styles = {place.style for _, place in candidates} - {""}
     covers = {style: _cover(style, candidates) for style in styles}
-    best = max(covers.values(), default=0.0) or 1.0
+    best = max((total for total, _ in covers.values()), default=0.0) or 1.0
+    shares = {style: precise * min(1.0, _PART * total / best) for style, (total, precise) in covers.items()}
     numbered = {place.item for own in heads.values() for place in own}
     weights = [
-        own.worth * (covers[own.style] / best) ** 2 + own.words + more
+        own.worth * shares[own.style] ** 2 + own.words + form + (like * shares[own.style] if like > 0 else like)
         if own.style
         else own.words * (1.0 if own.item in numbered else _WITHIN)
-        for (_, own), more in zip(candidates, bonus, strict=True)
+        for (_, own), like, form in zip(candidates, likeness, forms, strict=True)
     ]
     chosen = dict(candidates[at] for at in chain(candidates, weights)[0])
-    taken = {place.item for place in chosen.values()}
+    taken = {place.order for place in chosen.values()}
     for index, place in sorted(candidates, key=lambda pair: -pair[1].words):
-        if index not in chosen and place.words >= _SURE and place.item not in taken:
+        if index not in chosen and place.words >= _SURE and place.order not in taken:
             chosen[index] = place
-            taken.add(place.item)
+            taken.add(place.order)
     return chosen
+
+
+def _form(draft: Draft, place: KeyPlace, items: Sequence[Item]) -> float:
+    """The weight of an answer in the form of a question's type, at its place."""
+    text = place.entry.answer or place.entry.solution or "" if place.entry else items[place.item].text[place.end :]
+    reading = in_form(draft, *split_text(text[:_LONGEST_FORM], draft)[:2])
+    if draft.options or draft.question_type in {*CHOICE_TYPES, "true_false"}:
+        return _LABELLED * bool(reading.answer and not reading.problem)
+    return -_LABELLED / 8 * bool(reading.problem)
 
 
 def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
@@ -114,12 +156,17 @@ def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
     return ranks
 
 
-def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
-    """The weight of the numbers of a style that follow the paper, times their share of all in that style."""
+def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> tuple[float, float]:
+    """The weight of the numbers of a style that follow the paper, and their share of all in that style."""
     followed, total = chain(candidates, [own.worth * (own.style == style) + own.words for _, own in candidates])
-    used = {candidates[at][1].item for at in followed if candidates[at][1].style == style}
-    there = {own.item for _, own in candidates if own.style == style}
-    return total * len(used) / len(there)
+    used = [candidates[at][1].number for at in followed if candidates[at][1].style == style]
+    own = [
+        number for _, number in sorted({(place.order, place.number) for _, place in candidates if place.style == style})
+    ]
+    many, there = (sum(1 for _ in groupby(numbers)) for numbers in (used, own))  # 1(a) and 1(b) are one
+    likely = (_ROUND if _BRACKETS.fullmatch(style) else 1.0) * (_INNER if ">" in style else 1.0)
+    likely *= 1.0 if style[0].isalpha() else _BARE
+    return total, many / (there + 1) * likely
 
 
 def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
@@ -129,7 +176,7 @@ def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) 
     before = [-1] * len(candidates)
     waiting: list[tuple[int, tuple[float, int]]] = []
     for at, ((index, place), weight) in enumerate(zip(candidates, weights, strict=True)):
-        if at and place.item > candidates[at - 1][1].item:
+        if at and place.order > candidates[at - 1][1].order:
             _update(tree, waiting)
         if weight > 0:
             total, last = max((tree[node] for node in _below(index)), default=(0.0, 1))
@@ -161,17 +208,18 @@ def _update(tree: list[tuple[float, int]], waiting: list[tuple[int, tuple[float,
     waiting.clear()
 
 
-def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
-    """Lines that begin with a number, by it."""
+def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
+    """Lines that begin with a number."""
     lefts: dict[tuple[int, int], float] = {}
     for item in items:
         key = item.box.page, item.column
         lefts[key] = min(item.box.left, lefts.get(key, 1.0))
-    heads: dict[str, list[KeyPlace]] = defaultdict(list)
+    places = []
     for at, item in enumerate(items):
-        if item.line and item.line.pitch:
+        match = NUMBER.match(item.text)
+        if item.line and item.line.pitch and not (match and match["after"].strip()):
             continue  # a listing
-        if match := NUMBER.match(item.text):
+        if match:
             before = squeezed(match["before"]).casefold()
             style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
             number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
@@ -182,8 +230,11 @@ def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
             continue
         style += "!" * begins_answer(item.text[end:])
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
-        heads[number].append(KeyPlace(at, end, style=style))
-    return heads
+        places.append(KeyPlace(at, end, style=style, number=number))
+        whole, dot, _ = number.partition(".")
+        if dot and match:  # 4．2, the answer 2 of 4
+            places.append(KeyPlace(at, match.start("number") + len(whole) + 1, style="0.", number=whole))
+    return places
 
 
 _WIDE: Final = str.maketrans("（）．：【】", "().:[]")
@@ -205,12 +256,12 @@ def _sections(items: Sequence[Item]) -> list[str]:
     return titles
 
 
-def _likeness(title: str, section: str) -> float:
-    """The weight of a key's section for a question of the paper's: its title or numeral is the same, or another."""
+def _likeness(title: str, section: str, sections: Set[str]) -> float:
+    """The weight of a key's section for a question of the paper's: its title or numeral is the same, or another's."""
     numerals = [match[0] if (match := numeral(text)) else 0 for text in (title, section)]
     if all(numerals):
         return _SECTION if numerals[0] == numerals[1] else -1.0
-    return _SECTION * bool(title and section and title in section)
+    return -1.0 if title in sections - {section, ""} else _SECTION * bool(title and section and title in section)
 
 
 def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:

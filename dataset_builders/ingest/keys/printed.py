@@ -14,9 +14,10 @@ from typing import Final
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import FEWEST
-from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST, keyed
+from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.questions.options import begins_option
 from livek12.dataset_builders.ingest.questions.segment import Segment
 from livek12.dataset_builders.ingest.questions.stream import Item

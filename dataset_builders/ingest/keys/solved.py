@@ -17,21 +17,15 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import MOST_ALIKE, NUMBER, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.entries import (
-    BEGUN,
-    Entry,
-    entries_of_items,
-    is_label,
-    of_list,
-    split_answered,
-)
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry, is_label
 from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     TOKEN,
     PaperWords,
-    QuestionWords,
     plain,
     tokens,
     without_question,
@@ -39,8 +33,7 @@ from livek12.dataset_builders.ingest.keys.words import (
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer, is_section, numeral
-from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
 from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import compose
@@ -49,8 +42,6 @@ _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
-_BETTER: Final = 1.2
-"""How many times as many questions an alignment serves, in place of what was read without the questions."""
 _RUN: Final = 3
 """Tokens of a question in a row that are no chance."""
 _FEWEST_RUNS = 3
@@ -76,12 +67,9 @@ _SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".sp
 
 
 def aligned_entries(
-    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, read: Sequence[Entry] = ()
+    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
 ) -> list[Entry]:
-    """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers.
-
-    They are aligned with the questions, unless the entries `read` without these serve more of them.
-    """
+    """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers."""
     places = align(drafts, stream.items)
     starts = sorted(place.item for place in places.values())
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
@@ -93,9 +81,7 @@ def aligned_entries(
         own = stream.items[place.item : end]
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(drafts[index].markdown)
-        heads = (
-            at for at, item in enumerate(own) if at and _is_head(item.text) and squeezed(item.text) not in question
-        )
+        heads = (at for at, item in enumerate(own) if at and is_head(item.text) and squeezed(item.text) not in question)
         spans[index] = own[: min([end, *heads])]
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
@@ -106,98 +92,15 @@ def aligned_entries(
             if (lacks and is_label(entry.answer)) or not (read_so.answer or read_so.solution or drafts[index].options):
                 copies[index] = replace(entry, where=name)
         return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = []
-    for index, own in spans.items():
-        entries = of_list(own, [Anchor(0, _number(drafts[index]), places[index].end)], name)[:1]
-        aligned = [replace(entry, of=drafts[index].id, elective=drafts[index].elective) for entry in entries]
-        copy = copies.get(index)
-        listed += [copy] if copy and (copy.answer or copy.solution) else aligned
-    words = QuestionWords({draft.id: draft.markdown for draft in drafts})
-    listed = _with_labels(listed, drafts, read, {})
-    better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
-    better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
-    if better and not _says_more(read, drafts):
-        return listed
-    return _joined(_with_parts(read, listed, drafts, places))
-
-
-def _says_more(entries: Sequence[Entry], drafts: Sequence[Draft]) -> bool:
-    """Checks for numbers behind the paper's last, or most of them more often: lost questions, several forms."""
-    many, numbers = Counter(entry.number for entry in entries), Counter(map(_number, drafts))
-    last = max(numbers, default=0)
-    goes_on = last + 1 in many and all(last - step in many for step in range(min(last, 3)))
-    return goes_on or 2 * sum(many[number] > own for number, own in numbers.items()) > len(numbers)
-
-
-def _is_head(text: str) -> bool:
-    """Checks for the title of a section, or its numeral alone."""
-    counted = numeral(text)
-    return is_section(text) or bool(counted and not text[counted[1] :].strip())
-
-
-def _with_parts(
-    read: Sequence[Entry], listed: Sequence[Entry], drafts: Sequence[Draft], places: Mapping[int, KeyPlace]
-) -> list[Entry]:
-    """Entries in which the sections whose numeral is that of a question, in none, are its `listed` entry."""
-    numerals = {drafts[index].id for index, place in places.items() if place.style == "numeral"}
-    alone = {draft.id for draft in drafts if not (draft.section or draft.elective)} & numerals
-    whole = {entry.number: replace(entry, of="", copied=False, unsure="") for entry in listed if entry.of in alone}
-    owners = [whole.get(counted[0]) if (counted := numeral(entry.elective)) else None for entry in read]
-    return [*dict.fromkeys(owner or entry for owner, entry in zip(owners, read, strict=True))]
-
-
-def _joined(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries in which the only label of a number is the answer of its only solution."""
-    alone = [is_label(entry.answer) and not entry.solution for entry in entries]
-    times = Counter(zip(((entry.number, entry.elective) for entry in entries), alone, strict=True))
-    labels = {(e.number, e.elective): e.answer for e, is_alone in zip(entries, alone, strict=True) if is_alone}
-    joined = []
-    for entry, is_alone in zip(entries, alone, strict=True):
-        key = entry.number, entry.elective
-        if times[key, True] != 1 or times[key, False] != 1 or (is_label(entry.answer) and not is_alone):
-            joined.append(entry)
-        elif not is_alone:
-            text = "\n".join(filter(None, (entry.answer, entry.solution)))
-            joined.append(replace(entry, answer=labels[key], solution=text or None))
-    return joined
-
-
-def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
-    """The number of words in a reading of a key that only their own questions have."""
-    named: dict[str, list[Draft]] = {}
-    for draft in drafts:
-        for name in {draft.id, draft.number}:
-            named.setdefault(name, []).append(draft)
-    total = 0
-    for entry in entries:
-        lines = f"{entry.answer}\n{entry.solution or ''}".split("\n")
-        own = named.get(entry.of or str(entry.number), [])[:MOST_ALIKE]
-        many = (words.own("\n".join(without_question(lines, draft.markdown)), draft.id) for draft in own)
-        total += max(many, default=0)
-    return total
+    listed = listed_entries(drafts, paper, stream, name, headings)
+    answered = {entry.of for entry in listed if entry.answer or entry.solution}
+    solved = [copy for copy in copies.values() if copy.answer or copy.solution]
+    kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
+    return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
 
 
 def _number(draft: Draft) -> int:
     return int(draft.number) if draft.number.isdigit() else 0
-
-
-def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
-    """The number of questions that a key serves in the form of their type, less what it leaves over.
-
-    An answer that only repeats its question serves none.
-    """
-    numbers = Counter(draft.number for draft in drafts)
-    options = {key: bool(draft.options) for draft in drafts for key in (draft.id, draft.number)}
-    questions = {squeezed(draft.markdown) for draft in drafts}
-    served: dict[str, list[float]] = {}
-    for entry in entries:
-        key = entry.of or str(entry.number)
-        label = is_label(entry.answer)
-        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) not in questions)
-        value = (1.0 if label == options.get(key, False) else 0.5) * answered * (0.5 if entry.unsure else 1.0)
-        served.setdefault(key, []).append(value)
-    best = (sum(sorted(own)[-numbers.get(key, 1) :]) for key, own in served.items() if key in options)
-    return sum(best) - 0.5 * sum(key not in options for key in served)
 
 
 def _copied(
@@ -271,20 +174,12 @@ def _of_copies(
     used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
     few = 2 * len(answered) <= len(entries)
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
-    listed = entries_of_items(others, name)  # before the copies, or behind the last
-    if few and _worth(listed, drafts) > _worth(entries, drafts):
-        numbers = {entry.number for entry in listed}
-        kept = (copies[index] for index in answered if copies[index].number not in numbers)
-        return [*kept, *(_owned(entry, drafts) for entry in listed)]
+    listed = listed_entries(drafts, paper, replace(stream, items=others), name)  # before the copies, or behind the last
+    served = {entry.of for entry in listed if entry.of}
+    if few and len(served) > len(answered):
+        return [*(copies[index] for index in answered if drafts[index].id not in served), *listed]
     signed = {drafts[index].id: _signed(drafts[index], own) for index, own in spans.items() if index in copies}
     return _with_labels(entries, drafts, listed, signed)
-
-
-def _owned(entry: Entry, drafts: Sequence[Draft]) -> Entry:
-    """An entry with the only question of its number, of which a label is one with options."""
-    same = [draft for draft in drafts if draft.number == str(entry.number)]
-    own = [draft for draft in same if draft.options and is_label(entry.answer)] or same
-    return replace(entry, of=own[0].id, elective=own[0].elective) if len(own) == 1 else entry
 
 
 def _with_labels(
@@ -293,10 +188,9 @@ def _with_labels(
     """Entries with the labels of a list, else of `signed` options, for choices without one."""
     by_id = {entry.of: entry for entry in entries}
     bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
-    rows = [row for row in listed if is_label(row.answer)]
-    by_number = {str(row.number): row.answer.strip("()（）. ") for row in rows}
-    whole = len(by_number) == len(rows) and {draft.number for draft in bare} <= {*by_number}
-    labels = {draft.id: by_number[draft.number] if whole else signed.get(draft.id, "") for draft in bare}
+    rows = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
+    whole = {draft.id for draft in bare} <= {*rows}
+    labels = {draft.id: rows[draft.id] if whole else signed.get(draft.id, "") for draft in bare}
     if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
         return [*entries]
     for draft in bare:
@@ -309,7 +203,7 @@ def _signed(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
     theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
     texts = {option.label: squeezed(option.text) for option in theirs}
-    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
+    signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
     signed = [label for label, (_, _, sign) in signs.items() if sign]
     return "".join(signed) if whole and 2 * len(signed) < len(signs) else ""

@@ -92,10 +92,6 @@ class QuestionWords:
         others = sum(map(sum, map(dict.values, shares.values()))) - own
         return own * (len(self._own) - 1) <= others >= _FAR_MORE * len(self._own)
 
-    def own(self, text: str, id: str) -> int:
-        """The number of words of a text that only this question has."""
-        return len({*_WORD.findall(text.lower())} & self._own[id])
-
     def _shares(self, text: str) -> dict[str, int]:
         words = {*_WORD.findall(text.lower())}
         return {id: len(words & own) for id, own in self._own.items()}

@@ -242,7 +242,7 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
 
 
 def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
-    """Questions of a left column that go on counting from a right one (bands begin with them); None without a count."""
+    """Questions of a left column that go on counting from a right one; None without a count."""
     if not left or not right or len(left) + len(right) < _FEWEST:
         return None
     columns, places, side, last = (left, right), [1, 0], 0, left[0].number
@@ -414,7 +414,7 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
-    """Takes turned text, tabs and words down a margin out, each line a piece; at the edge it is a header."""
+    """Takes turned text, tabs and words down a margin out as pieces; at the edge they are headers."""
     tabs = [frame for frame in sheet.frames if frame[0] > _TABS * sheet.width]
     stacked = _stacked(sheet) | {id(g) for g in sheet.glyphs if any(layout.contains(tab, *g.centre) for tab in tabs)}
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
@@ -435,7 +435,7 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 
 def _stacked(sheet: Sheet) -> set[int]:
-    """Chinese letters close below each other in the left or right margin, alone and most of them off other lines."""
+    """Chinese letters close below each other in a margin, most of them off other lines."""
     alone: list[Glyph] = []
     bases: set[int] = set()
     for run in layout.runs(sheet.glyphs, _APART):

@@ -71,6 +71,10 @@ def symbol(character: str) -> str:
     plain = unicodedata.normalize("NFKC", character)
     if name.startswith("GREEK"):
         return _greek(name, character)
+    if name.startswith(("SUPERSCRIPT", "SUBSCRIPT")):
+        return f"{'^_'[name.startswith('SUB')]}{{{symbol(plain)}}}"
+    if name.startswith(("CIRCLED", "PARENTHESIZED")):
+        return character
     if len(plain) == 1 and plain != character and (plain.isascii() or unicodedata.name(plain, "").startswith("GREEK")):
         inner = symbol(plain)
         style = next((style for word, style in _STYLES.items() if word in name), None)
@@ -330,7 +334,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
         if inner:
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
     left, _, right, _ = hull(scripts)
-    size = reference.size
+    size = max([reference.size, *(token.size for token in tokens[-1:])])
     ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
     blank = bool(tokens) and tokens[-1].text.endswith("__")
@@ -386,10 +390,6 @@ def _signs(*texts: str) -> Counter[str]:
                 elif sign.strip(" \t\u3000\xa0{}[]$&_^\\#%~=-") and sign[1:] not in _STRUCTURE and "{" not in sign:
                     signs[sign] += 1
     return signs
-
-
-def _fence(match: re.Match[str]) -> str:
-    return "|" if match[2] == "v" else "(" if match[1] == "begin" else ")"
 
 
 def _leaves(atom: Atom) -> Iterator[Atom]:

@@ -35,7 +35,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     written,
 )
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, TICKED
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, chains, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph
 
 _Sign = TypeVar("_Sign", bound=Glyph)
@@ -52,6 +52,7 @@ _ACCENTS: Final = {
 _WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
 _OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
 """Arrows that may stand over letters."""
+_ARROW_ACCENTS: Final = frozenset(_OVER.values())
 _ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
 _LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
 """Signs with a label over or under them."""
@@ -110,11 +111,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     rest = [atom for atom in atoms if not atom.text.strip()]
     for accent, *pieces in chains(signs, goes_on):
         accent.right = max(accent.right, *(piece.right for piece in pieces), -math.inf)  # a long arrow of many pieces
-        if shaft := next((rule for rule in rules if _shaft(rule, accent)), None):
-            accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
-            rules.remove(shaft)
-            tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
-            finder.replace([atom for atom in tip if _head(atom, shaft)], [])
+        shaft: Placed = accent
+        if rule := next((rule for rule in rules if _shaft(rule, accent)), None):
+            accent.left, accent.right = min(accent.left, rule.left), max(accent.right, rule.right)
+            rules.remove(rule)
+            shaft = rule
+        tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
+        finder.replace([atom for atom in tip if accent.text in _ARROW_ACCENTS and _head(atom, shaft)], [])
         if below := _letters_of(accent, finder, pointed=accent in arrows):
             made = _accented(_ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in _BRACES  # what is written at them is not read
@@ -142,17 +145,18 @@ def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
 
 
 def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
-    """Letters with their middle right under or over an accent."""
+    """Letters right under or over an accent."""
     near = (atom for atom in finder.between(sign.left, sign.right) if sign.left < atom.middle < sign.right)
     return [atom for atom in near if max(atom.top - sign.bottom, sign.top - atom.bottom) < sign.size]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
-    """An arrow right over letters, from the first to the last of them, with nothing on its own line."""
+    """An arrow right over letters, from first to last, with nothing beside it."""
     size = arrow.size
     below = [a for a in atoms if arrow.left - 0.1 * size < a.middle < arrow.right + 0.1 * size and a.text.strip()]
     below = [a for a in below if -0.1 * size < a.top - arrow.bottom < (0.4 if a.size > 0.8 * size else 0.9) * size]
-    if not all(a.text.isalnum() for a in below if a.size > 0.8 * size) or not any(a.size > 0.8 * size for a in below):
+    core = [a for a in below if a.size > 0.8 * size] or below
+    if not core or not all(a.text.isalnum() for a in core):
         return False
     left, _, right, _ = hull(below)
     middle = (arrow.top + arrow.bottom) / 2
@@ -167,7 +171,7 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
     return beside and (tail or rule.left < accent.left) and accent.top - 1 < rule.centre[1] < accent.bottom + 1
 
 
-def _head(atom: Atom, shaft: Rule) -> bool:
+def _head(atom: Atom, shaft: Placed) -> bool:
     """Checks an unnamed sign for the head of a long arrow."""
     level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
     return not atom.sound and level and atom.height < 0.4 * atom.size
@@ -228,7 +232,7 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
-    """A rule between numerator and denominator, not an underline."""
+    """A fraction's rule, no underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
     columns = min(len(parted(part, _PARTED)) for part in (above, below))
@@ -244,7 +248,7 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
 
 
 def _is_head(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
-    """Checks for a line under a column's name: next to it, at its height and with nothing between them, is another."""
+    """Checks for a line under a column's name: another is next to it, with nothing between them."""
     y = rule.centre[1]
     level = ((min(rule.right, r.right), max(rule.left, r.left)) for r in rules if abs(r.centre[1] - y) < 1)
     gaps = (finder.between(left, right) for left, right in level if left < right)
@@ -323,7 +327,7 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
 
 
 def _index(finder: Finder, sign: Atom) -> list[Atom]:
-    """The small letters of one line that end over the hook of a root, or before it behind no letter."""
+    """The small letters of a line over the hook of a root, or before it behind no letter."""
     index: list[Atom] = []
     before = finder.between(sign.left - 3 * sign.size, sign.middle)
     for atom in reversed(before):
@@ -598,7 +602,7 @@ def _wide(row: list[Atom]) -> str:
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Rows inside the height of a brace, without what follows on its own line or is bigger than they are."""
+    """Rows within a brace's height, without what follows on its line or is bigger."""
     if not atoms:
         return []
     big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=math.inf)
@@ -626,6 +630,8 @@ _UNDERLINED, _LINED = 0.6, 0.45
 """Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
 _RUN, _PLAIN_FENCE = 0.25, 1.2
 """Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
+_RAISED, _FILLED = 0.55, 1.0
+"""Letter sizes between the base lines of parts of one line, and from one part to the next, at most."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
@@ -693,7 +699,7 @@ def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
 
 
 def _hang(rows: list[list[Atom]]) -> None:
-    """Joins, in place, what stands over, under or behind an unread sign, and is no word, to the sign's line."""
+    """Joins what is over, under or behind an unread sign, and no word, to its line, in place."""
     for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
         home: list[Atom] = []
         alone = all(woven([atom for atom in row if atom.text.strip()]))  # not the number of a question
@@ -716,7 +722,7 @@ def _hang(rows: list[list[Atom]]) -> None:
 
 
 def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
-    """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
+    """Checks for a row over or under an unread sign, or behind a brace."""
     left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
@@ -728,7 +734,7 @@ def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
 
 
 def share_a_band(line: TextLine, other: TextLine) -> bool:
-    """Two lines at one height, or nearer than lines are set, are a formula whose rows were not joined."""
+    """Two lines nearer than lines are set are a formula whose rows were not joined."""
     apart = max(line.box[0], other.box[0]) - min(line.box[2], other.box[2])
     shared = min(line.box[3], other.box[3]) - max(line.box[1], other.box[1])
     size = min(line.size, other.size)
@@ -770,12 +776,35 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     rows = chains(sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis), goes_on)
     _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
     rows = [_headed(row, small) for row in rows]
+    _level(rows)
     for atom in atoms:
         if not atom.text.strip():
             home = min(rows, key=lambda row: abs(row[0].base - atom.base), default=None)
             if home is not None and abs(home[0].base - atom.base) < 0.5 * home[0].size:
                 home.append(atom)
     return rows
+
+
+def _level(rows: list[list[Atom]]) -> None:
+    """Joins rows that fill each other's gaps, in place: Word raises formulas by some points."""
+    rows.sort(key=lambda row: row[0].base)
+    for place in range(len(rows) - 1, 0, -1):
+        above, below = rows[place - 1 : place + 1]
+        size = min(above[0].size, below[0].size)
+        if below[0].base - above[0].base < _RAISED * size and _fill(above, below, size):
+            host, other = sorted((above, below), key=lambda row: -sum(atom.width for atom in row))
+            down = host[0].base - other[0].base
+            for atom in other:
+                atom.top, atom.bottom, atom.base = atom.top + down, atom.bottom + down, atom.base + down
+            rows[place - 1 : place + 1] = [[*host, *other]]
+
+
+def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
+    """Checks for rows side by side, close wherever one goes on from the other."""
+    own = set(map(id, row))
+    ordered = sorted((*row, *other), key=lambda atom: atom.left)
+    pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]
+    return all(-0.1 * size < b.left - a.right < _FILLED * size for a, b in pairs)
 
 
 def _stretched(atom: Atom) -> bool:
@@ -786,6 +815,8 @@ def _stretched(atom: Atom) -> bool:
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
     plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in STRETCHED] or row
+    wide = [atom for atom in plain if atom.text[0] >= "\u2e80" and not atom.math]  # formulas are set in any size
+    plain = wide if len(wide) >= _FEWEST_WIDE else plain
     sizes: dict[int, float] = {}
     for atom in plain:
         sizes[round(2 * atom.size)] = sizes.get(round(2 * atom.size), 0.0) + max(1.0, atom.right - atom.left)

@@ -10,10 +10,11 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, pairwise
+from statistics import median
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
@@ -307,6 +308,11 @@ class Glyph(Placed):
         return self.left if self.start is None else self.start, right
 
     @property
+    def cell(self) -> tuple[float, float]:
+        """X from its origin to that of the next letter, whatever its ink."""
+        return self.left if self.start is None else self.start, self.advance
+
+    @property
     def axis(self) -> float:
         """Y of its centre line."""
         return self.base - AXIS * self.size
@@ -335,7 +341,7 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
     _part_ligatures(raw.glyphs)
@@ -373,12 +379,10 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
     name = ctypes.create_string_buffer(128)
     colours: dict[int, str] = {}
     korean = any(0xAC00 <= c.FPDFText_GetUnicode(layer, at) < 0xD400 for at in range(total))
-    index, parted = -1, True
-    while index + 1 < total:
-        index += 1
-        at = index
-        code = _code(layer, at)
-        index += code > 0xFFFF
+    index, parted = 0, True
+    while index < total:
+        at, code = index, _code(layer, index)
+        index += 1 + (code > 0xFFFF)
         parted |= c.FPDFText_IsGenerated(layer, at) == 1 or chr(code).isspace()
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
@@ -395,7 +399,8 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
         code += 0x10000 * (0xD400 <= code < 0xD800 and (math_font or not korean))  # letters cut to 16 bits
         code *= (font, chr(code), round((around[2] - around[0]) / max(size, _INK) * 1000)) not in unnamed
-        code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
+        prints = box[3] - box[1] >= _INK
+        code = ord(" ") if _unsound(code) and not prints else code * (chr(code) != " " or not (prints and math_font))
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
@@ -498,7 +503,8 @@ def _unsound(code: int) -> bool:
 
 
 _MATH_FONTS: Final = tuple(
-    "math cmmi cmsy cmex txmi txsy txex pxmi pxsy pxex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split()
+    "math cmmi cmsy cmex txmi txsy txex pxmi pxsy pxex msbm msam eufm hyhwpeq hancomeqn mt-extra mtextra euclid "
+    "symbol".split()
 )
 
 
@@ -555,7 +561,9 @@ _SHAPES: Final = {
         ("gpqy", (0, 2, -2, -0.05, 0, 2)),
         ("ABCDEFGHIKLMNOPRSTUVWXYZ", (0.48, 1.05, -0.2, 1, 0, 2)),
         ("0123456789", (0.35, 0.95, -2, 1, 0, 2)),
-        (":;.,!", (-1, 2, -2, 2, 0, 0.42)),
+        (".,", (-1, 0.5, -2, 2, 0, 0.42)),
+        (":;!", (-1, 1.2, -2, 2, 0, 0.42)),
+        ("/", (0.5, 1.2, -0.5, 2, 0, 2)),
         ("|", (-1, 2, -9, 2, 0, 0.3)),
         ("()[]{}", (-1, 2, -9, -0.03, 0, 0.6)),
         ("\"'", (-1, 2, 0.25, 2, 0, 2)),
@@ -564,6 +572,7 @@ _SHAPES: Final = {
         ("→←", (0.33, 2, -1, 2, 0.36, 2)),
         ("↑↓", (0.55, 1.4, -1, 0.1, 0, 0.58)),
         ("↔", (-1, 1.2, -1, 2, 0.7, 2)),
+        ("…⋯", (-1, 0.7, -2, 2, 0.45, 2)),
     )
     for sign in signs
 }
@@ -577,7 +586,7 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
 
     Not if most of the page has.
     """
-    shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
+    shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and not g.slanted and g.height > _INK]
     odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
     if 2 * len(odd) > len(shaped):
         return
@@ -613,15 +622,74 @@ def _part_ligatures(glyphs: list[Glyph]) -> None:
 
 
 def _name_code(glyphs: Sequence[Glyph]) -> None:
-    """Gives letters of typewriter fonts their pitch, in place; a font with Chinese letters is none."""
+    """Gives letters of typewriter fonts (none is Chinese), and of listings in columns, their pitch, in place."""
     by_font: dict[str, list[Glyph]] = {}
-    for glyph in glyphs:
-        if glyph.text.strip() and glyph.upright:
-            by_font.setdefault(glyph.font, []).append(glyph)
+    by_size: dict[float, dict[int, list[Glyph]]] = {}
+    for glyph in sorted((g for g in glyphs if g.text.strip() and g.upright), key=lambda g: (g.base, g.left)):
+        by_font.setdefault(glyph.font, []).append(glyph)
+        by_size.setdefault(round(glyph.size, 1), {}).setdefault(round(glyph.base), []).append(glyph)
     for letters in by_font.values():
         if _is_fixed(letters):
             for glyph in letters:
-                glyph.pitch = glyph.advance - (glyph.left if glyph.start is None else glyph.start)
+                glyph.pitch = glyph.cell[1] - glyph.cell[0]
+    for size, lines in by_size.items():
+        if pitches := [pitch for line in lines.values() if (pitch := _column(line, size))]:
+            _set_in_columns(lines, median(pitches), size)
+
+
+def _set_in_columns(lines: Mapping[int, Sequence[Glyph]], pitch: float, size: float) -> None:
+    """Puts letters in columns of a width: lines with spread words, and short ones at them."""
+    words = {base: [*_spread(line, pitch, size)] for base, line in lines.items()}
+    long = {base: [word for word in own if word[1:]] for base, own in words.items()}
+    fit = [
+        base
+        for base, line in lines.items()
+        if len(line) < _FEWEST_WORDS or sum(map(len, long[base])) > _SPREAD * len(line)
+    ]
+    for block in chains(fit, lambda block, base: base - block[-1] < _NEXT_LINE * size):
+        spread = any(abs(_gap(word, 1)) > _EVEN / 2 * size for base in block for word in long[base])
+        for word in (word for base in block for word in words[base] if spread):
+            left = (word[0].cell[0] + word[-1].cell[1] - len(word) * pitch) / 2
+            for place, glyph in enumerate(word):
+                glyph.pitch, glyph.start, glyph.advance = pitch, left + place * pitch, left + (place + 1) * pitch
+                glyph.text, glyph.math, glyph.parted = glyph.text.translate(_TYPED), False, not place
+
+
+def _spread(line: Sequence[Glyph], pitch: float, size: float) -> Iterator[Sequence[Glyph]]:
+    """Words that take as many columns as they have letters; other letters one by one."""
+    place = 0
+    while place < len(line):
+        end = place + 1
+        for last in range(place + 2, min(place + _LONGEST_WORD, len(line)) + 1):
+            if abs(_gap(line, last - 1) - _gap(line, place + 1)) > _EVEN * size:
+                break
+            end = last if abs(_slot(line[place:last]) - pitch) < _EVEN / 3 * size else end
+        yield line[place:end]
+        place = end
+
+
+def _column(line: Sequence[Glyph], size: float) -> float:
+    """The width of the columns over which a line's words are spread; 0.0 for none."""
+
+    def goes_on(word: list[int], place: int) -> bool:
+        usual = _gap(line, word[1]) if word[1:] else _gap(line, place)
+        return usual < _WIDEST_GAP * size and abs(_gap(line, place) - usual) < _EVEN * size / 2
+
+    words = [word for word in chains(range(len(line)), goes_on) if len(word) >= _FEWEST_WORDS]
+    if len(words) < _FEWEST_WORDS or max(glyph.text for glyph in line) >= _WIDE:
+        return 0.0
+    slots, gaps = [_slot(line[word[0] : word[-1] + 1]) for word in words], [_gap(line, word[1]) for word in words]
+    even, unlike = (max(values) - min(values) < _EVEN * size for values in (slots, gaps))
+    return median(slots) if even and not unlike else 0.0
+
+
+def _gap(line: Sequence[Glyph], place: int) -> float:
+    return line[place].cell[0] - line[place - 1].cell[1]
+
+
+def _slot(word: Sequence[Glyph]) -> float:
+    """The width of a letter with its share of the word's white space."""
+    return (sum(end - start for start, end in (g.cell for g in word)) + (len(word) + 1) * _gap(word, 1)) / len(word)
 
 
 def _is_fixed(letters: Sequence[Glyph]) -> bool:
@@ -639,11 +707,17 @@ _NARROW: Final = frozenset("ijl.,:;'!|()[]")
 _FEWEST_SIGNS: Final = 2
 _WIDE: Final = "\u2e80"
 _EVEN: Final = 0.05
-"""Share by which widths of a typewriter's letters differ."""
+"""Share by which widths of a typewriter's letters, and of columns of letters, differ."""
+_FEWEST_WORDS, _LONGEST_WORD, _WIDEST_GAP = 3, 40, 0.35
+"""Letters of a word, and words, that show columns; letters of a word and letter sizes between them, at most."""
+_SPREAD, _NEXT_LINE = 0.3, 1.6
+"""Share of a line of code that such words take, and letter sizes to the next line of code."""
+_TYPED: Final = str.maketrans("−∗∼", "-*~")
+"""Signs of code that are set in a font for formulas."""
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins the pieces of a syllable, an accented letter or a struck sign that a font sets one over the other."""
+    """Joins pieces of a syllable, an accented letter or a struck sign that are set one over the other."""
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
@@ -666,6 +740,25 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         else:
             done.append(glyph)
     return done
+
+
+_STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
+"""Signs that are set as two, one over the other."""
+
+
+def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
+    """Joins two signs that mean one."""
+    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
+    gone: set[int] = set()
+    for upper in uppers if lowers else ():
+        for lower in lowers:
+            near = 0.1 * lower.size
+            level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
+            if level and (sign := _STACKED.get(upper.text + lower.text)):
+                upper.left, upper.top, upper.right, upper.bottom = hull((upper, lower))
+                upper.text, upper.base = sign, upper.centre[1] + AXIS * upper.size
+                gone.add(id(lower))
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
 _CIRCLED: Final = {
@@ -782,7 +875,7 @@ _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
     0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
-    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘",
+    0x43: "∐", 0x49: "⋂", 0x55: "⋃", 0x56: "△", 0x6F: "∘", 0x72: "\u20d7", 0x75: "\u20d7",
 }  # fmt: skip
 """MathType's Extra."""
 
@@ -824,15 +917,16 @@ _TEX_SIGNS: Final = _moved("−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡�
 _TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\") | _run(
     0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
+_AMS_SIGNS: Final = {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾", 0x5C: "∠", 0x7B: "∁"}
 _ENCODINGS: Final = (
-    ("hyhwpeq", _HYHWPEQ),
+    ("hyhwpeq hancomeqn", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     ("cmex txex pxex mathextension10 mathextension- math-extension", _TEX_TALL),
     ("newmathextn", _run(0, "()") | _run(0x40, "()")),
     ("cmr cmbx cmti cmss cmsl", _run(0, _GREEK) | dict(enumerate(_LIGATURES, 0x0B))),
     ("europeancomputermodern ecrm ecbx ecti sfrm sfbx sfti", dict(enumerate(_LIGATURES, 0x1B))),
     ("wasy", {0x20: TICKED, 0x23: CHOICE, 0x32: CHOICE}),
-    ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
+    ("msam lasy", {0x03: CHOICE, 0x32: CHOICE} | _AMS_SIGNS),
     ("cmmi txmi pxmi", _TEX_ITALIC | _TEX_POINTS),
     ("msbm", _DOUBLE | _run(0x02, "≰≱≮≯⊀⊁≨≩≰≱") | _run(0x1C, "≁≇") | _run(0x20, "⊊⊋⊈⊉⫋⫌⊊⊋⊊⊋⊈⊉∦∤∤∦⊬⊮⊭⊯")),
     ("cmsy cmbsy txsy pxsy mathsymbols math-symbols", _TEX_SIGNS),
@@ -847,6 +941,7 @@ _RENAMED: Final = (
     ("cmsy cmbsy", {code: sign for code, sign in _TEX_SIGNS.items() if chr(code) not in "{}|\\*-/·±×÷¬§¶"} | _SCRIPT),
     ("cmmi", {code: sign for code, sign in _TEX_ITALIC.items() if chr(code) > "~" and chr(code) != "µ"} | _TEX_POINTS),
     ("mt-extra mtextra euclidextra", _EXTRA),
+    ("msam", _AMS_SIGNS),
     ("symbol", _LATIN),
     ("msbm tex_ams mathjax_ams", _DOUBLE),
     ("eufm", _FRAKTUR),

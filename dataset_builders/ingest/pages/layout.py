@@ -12,6 +12,7 @@ from typing import Final
 from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.pages.geometry import (
     Bounds,
+    Placed,
     Rule,
     Shape,
     around,
@@ -42,11 +43,11 @@ class PageTable:
     ys: list[float]
     merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
-    def cell_of(self, glyph: Glyph) -> tuple[int, int]:
-        """The cell a glyph stands in."""
+    def cell_of(self, ink: Placed) -> tuple[int, int]:
+        """The cell a glyph or a rule stands in."""
         row, column = (
             max(0, min(len(lines) - 2, bisect_right(lines, place) - 1))
-            for lines, place in zip((self.ys, self.xs), reversed(glyph.centre), strict=True)
+            for lines, place in zip((self.ys, self.xs), reversed(ink.centre), strict=True)
         )
         return self.merged[row, column]
 
@@ -403,7 +404,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
     boxes = [rule.box for rule in raw.rules]
-    for group in groups(boxes, 2.2):
+    for group in groups(boxes, _MEET):
         rules = [raw.rules[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]

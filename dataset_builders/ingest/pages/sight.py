@@ -87,7 +87,7 @@ class Sight:
         return left / self.scale, top / self.scale, (right + 1) / self.scale, (bottom + 1) / self.scale
 
     def part_pictures(self, raw: RawPage) -> None:
-        """Puts the dark pieces of a picture in its place, if they are few, letters stand in it and most is ground."""
+        """Puts dark pieces of a picture in its place, if letters stand in it and most is ground."""
         pictures = [shape for shape in raw.shapes if shape.kind == "image"]
         others = [shape for shape in raw.shapes if shape.kind != "image"]
         drawn = [part.box for part in (*raw.rules, *others)]

@@ -10,7 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 from statistics import mode
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -273,6 +274,12 @@ def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
     return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
+def _parted(box: Bounds, parts: Sequence[_Ink]) -> tuple[list[_Ink], list[_Ink]]:
+    """Parts with their middle in a box, and the others."""
+    inside = [layout.contains(box, *part.centre) for part in parts]
+    return [*compress(parts, inside)], [*compress(parts, map(not_, inside))]
+
+
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     """Outlines and grounds with letters in their middle."""
     boxes = []
@@ -372,7 +379,7 @@ _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
-    letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    letters = [glyph for glyph in raw.glyphs if glyph.text.strip() and not glyph.slanted]  # no watermark's
     pictures = sum(layout.area(shape.box) for shape in raw.shapes if shape.kind == "image")
     if pictures > (_MARKED if letters else _PICTURED) * raw.width * raw.height and len(letters) < _FEWEST:
         return False
@@ -435,11 +442,13 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     glyphs = raw.glyphs
     for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
+    tables: list[Piece] = []
+    for table in (table for table in parts.tables if not any(_within(table.box, box) for box in parts.figures)):
+        inside, glyphs = _parted(table.box, glyphs)
+        rules, parts.rules = _parted(table.box, parts.rules)
+        tables.append(Piece("table", table.box, table_lines(table, inside, rules)))
     pieces, glyphs = _labels(parts.figures, glyphs)
-    for table in parts.tables:
-        inside = [glyph for glyph in glyphs if layout.contains(table.box, *glyph.centre)]
-        glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *glyph.centre)]
-        pieces.append(Piece("table", table.box, table_lines(table, inside, parts.rules)))
+    pieces += tables
     sheet = Sheet(
         number, raw.width, raw.height, "text_layer", glyphs, pieces, parts.rules, parts.frames, parts.dividers, unread
     )
@@ -491,7 +500,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 
 
 def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
-    """The box of a figure with the slanted labels at it, which a watermark's letters are not, and all of its ink."""
+    """The box of a figure with its slanted labels and all of its ink."""
     words = [around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
     short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
     whole = around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
@@ -506,7 +515,7 @@ def _is_short(run: Sequence[Glyph]) -> bool:
 def _stands_alone(
     run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
 ) -> bool:
-    """A short run close to a figure and away from all text, in letter sizes of the page."""
+    """A short run close to a figure and away from text."""
     left, top, right, bottom = hull(run)
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
     text = "".join(glyph.text for glyph in run)
@@ -528,7 +537,7 @@ _TOUCHES, _LEVEL, _TYPED = 0.3, 3.0, 12.0
 
 
 def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> bool:
-    """Letters reaching out of a figure, right beside text: an index below a line, and a word of one, are the line's."""
+    """Letters reaching out of a figure right beside text are the line's."""
     left, top, right, bottom = hull(run)
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
@@ -562,7 +571,8 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:
         cells.setdefault(table.cell_of(glyph), []).append(glyph)
-    read = {cell: lines_of(inside, rules) for cell, inside in cells.items()}
+    own_rules = {cell: [rule for rule in rules if table.cell_of(rule) == cell] for cell in cells}
+    read = {cell: lines_of(inside, own_rules[cell]) for cell, inside in cells.items()}
     lines = []
     for row in range(len(table.ys) - 1):
         own = {cell[1]: read[cell] for cell in read if cell[0] == row}

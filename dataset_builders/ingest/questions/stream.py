@@ -40,6 +40,7 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
+_WORD, _PARTED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*"), re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)*)‐$")
 _EDGE_MARK = re.compile(
     r"(?P<gap>^|(?<=\S)\s{4,})?(?(gap)|(?<=[^\s:：=+×-]) )"
     r"(?P<marks>\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$"
@@ -151,6 +152,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _edges(stream)
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
+    _hyphenated(stream.items)
     _edge_marks(stream)
     _typed(stream.items)
     _pictures_behind_lines(stream.items)
@@ -304,6 +306,21 @@ def _spaced(items: Sequence[Item]) -> None:
             joined, two = end + start in words, {end, start} <= words
             apart = two if joined != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
             item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
+
+
+def _hyphenated(items: Sequence[Item]) -> None:
+    """Keeps hyphens at the ends of lines, but those of words that stand elsewhere in the paper without one.
+
+    What the paper does not settle is kept with a doubt.
+    """
+    lines = [item for item in items if item.line]
+    words = {word.lower() for item in lines for word in _WORD.findall(item.text)}
+    for item, following in pairwise(lines):
+        parted, rest = _PARTED.search(item.text), _WORD.match(following.text)
+        if item.line and parted and rest and (parted[1] + rest[0]).lower() not in words:
+            word = f"{parted[1]}-{rest[0]}"
+            other = "" if word.lower() in words else ", ".join(filter(None, (item.line.other, word)))
+            item.line = replace(item.line, text=item.line.text.rstrip()[:-1] + "-", other=other)
 
 
 def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:

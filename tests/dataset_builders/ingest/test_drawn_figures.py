@@ -15,7 +15,7 @@ from livek12.core.records import Language
 from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.pages import text_layer
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
-from livek12.dataset_builders.ingest.pages.geometry import Shape
+from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from tests.dataset_builders.ingest.papers import paper_of
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
@@ -366,3 +366,22 @@ def test_pictures_take_no_words_of_lines(
     blocks = text_layer.blocks_of(raw, 1, lambda _: b"", text_layer.Reading()).blocks
     words = " ".join(line.text for block in blocks if block.kind == "text" for line in block.lines)
     assert kept in " ".join(words.split())
+
+
+def _grid(xs: list[float], ys: list[float]) -> list[Rule]:
+    flat = [Rule(xs[0], y, xs[-1], y) for y in ys]
+    return flat + [Rule(x, ys[0], x, ys[-1]) for x in xs]
+
+
+def test_cells_have_their_own_fractions_and_letters_and_a_double_rule_parts_no_table() -> None:
+    """A picture above reaches into the head of the table; another one has a table in it."""
+    words = [("Sizes of all", 20, 120), ("n", 112, 112), ("x", 152, 118), ("y", 152, 129), ("1", 112, 155)]
+    raw = RawPage(500, 400, [glyph for line in [*words, ("2", 152, 155)] for glyph in _line(*line)])
+    raw.rules = [*_grid([100, 140, 180], [100, 140]), *_grid([100, 140, 180], [142.4, 160]), Rule(150, 120, 159, 120.4)]
+    raw.shapes = [Shape("image", 100, 50, 200, 108), Shape("image", 250, 200, 400, 300)]
+    raw.rules += _grid([280, 300, 320], [220, 240, 260])
+    raw.glyphs += _line("7", 285, 232)
+    blocks = text_layer.blocks_of(raw, 1, lambda _: b"", text_layer.Reading()).blocks
+    tables = [[line.text for line in block.lines] for block in blocks if block.kind == "table"]
+    assert tables == [[r"n	$\frac{x}{y}$", "1	2"]]
+    assert [line.text for block in blocks if block.kind == "text" for line in block.lines] == ["Sizes of all"]

@@ -16,9 +16,11 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _brackets,
     _composed,
     _distrust,
+    _name_code,
     _once,
     _part_ligatures,
     _ringed,
+    _stacked,
     known_sign,
     read,
 )
@@ -108,8 +110,41 @@ def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:
     index = Glyph("(", 0, 93, 6, 100, 100, 10, 6, "CambriaMath", math=True)
     bracket = Glyph("(", 0, 92, 3, 102, 100, 10, 3, "CambriaMath", math=True)
     small = Glyph("g", 0, 95, 5, 100, 100, 10, 5, "CMCSC10")
-    _distrust([*letters, arrow, index, bracket, small])
+    tall = Glyph(".", 0, 90, 3, 106, 100, 10, 3, "Euclid", math=True)  # a bracket, whatever its name
+    turned = replace(tall, font="CMR10", slanted=True)
+    _distrust([*letters, arrow, index, bracket, small, tall, turned])
     assert (arrow.text, arrow.sound, index.sound, bracket.sound, small.sound) == ("→", True, False, True, True)
+    assert not tall.sound and turned.sound and all(letter.sound for letter in letters)
+
+
+def test_two_signs_that_mean_one_are_one() -> None:
+    subset, unequal = (
+        Glyph("⊂", 10, 90, 16, 94, 94, 8, 16, "Symbol"),
+        Glyph("≠", 10.5, 95, 15.5, 100, 100, 8, 16, "Symbol"),
+    )
+    (sign,) = _stacked([subset, replace(unequal)])
+    assert (sign.text, sign.box) == ("⊊", (10, 90, 16, 100))
+    assert len(_stacked([subset, replace(unequal, left=20, right=25)])) == 2
+
+
+def test_code_in_a_font_for_text_keeps_the_columns_that_its_words_are_spread_over() -> None:
+    wide, pitch = {"i": 2.8, "t": 3.3, "m": 7.7, "r": 3.9}, 6.0
+    letters: list[Glyph] = []
+    for base, line in ((100, "int main = unit ; return minus"), (112, "}"), (140, "it remains")):
+        for place, word in ((line.index(f" {word}") + 1 if word in line[1:] else 0, word) for word in line.split()):
+            natural = sum(wide.get(sign, 5.0) for sign in word)
+            spread = base < 140
+            gap = (len(word) * pitch - natural) / (len(word) + 1) if spread else 0.1
+            x = place * pitch + gap
+            for sign in word:
+                letters.append(
+                    Glyph(sign, x, base - 7, x + wide.get(sign, 5.0), base, base, 10, x + wide.get(sign, 5.0))
+                )
+                x += wide.get(sign, 5.0) + gap
+    _name_code(letters)
+    code, brace, text = lines_of(letters, [])
+    assert (code.text, round(code.pitch)) == ("int main = unit ; return minus", 6)
+    assert brace.pitch and not text.pitch
 
 
 def test_the_ink_of_a_chinese_letter_begins_in_its_square() -> None:

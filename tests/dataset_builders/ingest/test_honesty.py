@@ -13,7 +13,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.extract import extract_pages
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.pages.glyphs import read as read_glyphs
 from livek12.dataset_builders.ingest.pages.pdf import unnamed_codes
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
@@ -261,8 +261,7 @@ def test_a_key_with_lists_in_its_answers_is_read_by_its_heads() -> None:
         "Problem #3: 4 points",
         "A function with the variables of the place that made it.",
     )
-    entries = entries_of_pages([key], "key.pdf")
-    drafts = by_number(read(paper, key=AnswerKey(entries=entries, name="key.pdf")))
+    drafts = by_number(read(paper, key=AnswerKey(name="key.pdf", pages={"key.pdf": [key]})))
     assert [(draft.answer, draft.solution.split()[1]) for draft in drafts.values() if draft.solution] == [
         ([], "set"),
         ([], "reading"),

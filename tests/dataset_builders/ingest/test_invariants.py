@@ -11,7 +11,8 @@ import pytest
 from livek12.dataset_builders.ingest import page_reader
 from livek12.dataset_builders.ingest.doubts import _has_earlier
 from livek12.dataset_builders.ingest.invariants import INVARIANTS
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -310,6 +311,16 @@ def test_structure_that_nothing_uses_is_doubted(line: str, doubt: str) -> None:
 def test_words_parted_at_the_end_of_a_line_are_joined() -> None:
     assert join("the presi‐", "dent of") == "the president of"
     assert join("a well-", "known case") == "a well-known case"
+    lines = [
+        "1. The president of a two-way street, re‐",
+        "sides. A presi‐",
+        "dent of a two‐",
+        "way street is no flow‐",
+        "er.",
+    ]
+    (draft,) = read(page(*lines)).drafts
+    assert "A president of a two-way street is no flow-er" in draft.question and "re-sides" in draft.question
+    assert "does not have: re-sides, flow-er" in " ".join(doubt.text for doubt in draft.doubts)
 
 
 # ---- keys ----
@@ -400,8 +411,9 @@ def test_keys_of_few_or_other_questions_are_doubted(many: int, doubt: str) -> No
 def test_a_key_of_rows_without_names(tmp_path: Path) -> None:
     lines = page("1\t2\t3\t4", "A\tC\tB\tD").blocks
     table = replace(lines[0], kind="table", lines=[line for block in lines for line in block.lines])
-    entries = entries_of_pages([replace(page(), blocks=[table])], "k.pdf")
-    assert [(entry.number, entry.answer) for entry in entries] == list(zip(range(1, 5), "ACBD", strict=True))
+    asked = page(*(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
+    key = AnswerKey(name="k.pdf", pages={"k.pdf": [replace(page(), blocks=[table])]})
+    assert [draft.answer for draft in read(asked, key=key).drafts] == [["A"], ["C"], ["B"], ["D"]]
 
 
 def test_a_lone_number_beside_a_figure_is_a_question_where_pages_have_numbers_elsewhere() -> None:

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.core.records import Option
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.listed import listed_entries
+from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -17,14 +24,31 @@ QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}�
 
 
 def key_of(*lines: str) -> AnswerKey:
-    pages = [page(*lines)]
-    own = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
-    return AnswerKey(entries=own, name="k", pages={"k": pages})
+    return AnswerKey(name="k", pages={"k": [page(*lines)]})
 
 
-def entries(*lines: str) -> dict[int, str]:
-    found = entries_of_items(flatten([page(*lines)]).items, "key")
-    return {entry.number: entry.answer for entry in found}
+def question(number: int, answer: str) -> Draft:
+    """A question of the type that an answer has."""
+    is_label = bool(re.fullmatch(r"[(（]?[A-JＡ-Ｊ]{1,4}[)）]?|[a-d①-⑤]", answer))
+    is_sign = answer in ("√", "×", "T", "F", "对", "错")
+    options = [Option(label=label, text=label) for label in ("12345" if answer in "①②③④⑤" else "ABCDE")]
+    return Draft(
+        id=f"q{number}",
+        number=str(number),
+        language="zh",
+        subject="",
+        question_type="single_choice" if is_label else "true_false" if is_sign else "fill_in_blank",
+        question="____",
+        options=options if is_label else [],
+    )
+
+
+def entries(*lines: str | PageBlocks, of: Mapping[int, str]) -> dict[int, str]:
+    """Answers that a key has for questions."""
+    pages = [line if isinstance(line, PageBlocks) else page(*lines) for line in lines[:1]]
+    drafts = [question(number, answer) for number, answer in of.items()]
+    listed = listed_entries(drafts, PaperWords(), flatten(pages), "k")
+    return {entry.number: entry.answer for entry in listed if entry.answer or entry.solution}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +88,7 @@ def entries(*lines: str) -> dict[int, str]:
     ],
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
-    assert entries(*lines) == found
+    assert entries(*lines, of=found) == found
 
 
 TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
@@ -136,7 +160,7 @@ def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
         "Uppgift 3",
         "Small.",
     )
-    key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*given)]})
+    key = key_of(*given)
     first, second, third = read(page(*asked), key=key).drafts
     assert "later" in (first.solution or "") and "high" in (second.solution or "")
     assert third.answer == ["Small"] or third.solution == "Small."
@@ -144,7 +168,7 @@ def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
 
 def test_the_key_of_another_paper_is_refused_once() -> None:
     given = ("1. Which sorts are stable when keys repeat?", "2. What is the cost of a hash table lookup?")
-    key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k")
+    key = key_of(*given)
     paper = read(page("1. Explain a stack in your own words.", "2. Explain a queue in your own words."), key=key)
     assert any("it has other questions" in line for line in paper.errors)
     assert not any(draft.answer or draft.solution for draft in paper.drafts)
@@ -152,19 +176,21 @@ def test_the_key_of_another_paper_is_refused_once() -> None:
 
 def test_rows_of_blanks_and_parts_are_one_answer() -> None:
     rows = ["题号\t答案", "1\tB", "2（空1）\t3", "2（空2）\t4", "3\tC"]
-    found = entries_of_items(flatten([table_page(*rows)]).items, "key")
-    assert [(entry.number, entry.answer) for entry in found] == [(1, "B"), (2, "3; 4"), (3, "C")]
+    found = {1: "B", 2: "3; 4", 3: "C"}
+    assert entries(table_page(*rows), of=found) == found
 
 
 def test_answers_are_in_the_column_that_holds_them() -> None:
     rows = ["1 Book on Table    B    *", "2 Block    D    *", "3 Power of Car    C    **", "4 Cow    C    **"]
-    assert entries("# Problem    Answer Difficulty", *rows) == {1: "B", 2: "D", 3: "C", 4: "C"}
+    found = {1: "B", 2: "D", 3: "C", 4: "C"}
+    assert entries("# Problem    Answer Difficulty", *rows, of=found) == found
     alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 6)]
-    assert not {"A", "B", "C", "D"} & {*entries(*alike).values()}
+    assert not {"A", "B", "C", "D"} & {*entries(*alike, of=dict.fromkeys(range(1, 6), "A")).values()}
 
 
 def test_a_row_of_letters_is_of_its_section_in_order() -> None:
-    assert entries("一、选择题", "A,C,D,C,D") == dict(enumerate("ACDCD", 1))
+    found = dict(enumerate("ACDCD", 1))
+    assert entries("一、选择题", "A,C,D,C,D", of=found) == found
 
 
 def test_keys_that_are_exchanged_are_doubted() -> None:
@@ -173,7 +199,7 @@ def test_keys_that_are_exchanged_are_doubted() -> None:
         "1. Divide it: the remainder of this message is the checksum.",
         "2. So Ethernet needs packets that are long.",
     )
-    paper = read(page(*asked), key=AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k"))
+    paper = read(page(*asked), key=key_of(*given))
     assert all(any("has the words" in doubt.text for doubt in draft.doubts) for draft in paper.drafts)
 
 
@@ -198,12 +224,15 @@ def test_a_key_that_begins_with_another_question_is_doubted() -> None:
         "2. [5 points] Draw it.",
         "So.",
     )
-    paper = read(page(*asked), key=AnswerKey(entries=entries_of_pages([page(*other)], "k"), name="k"))
+    paper = read(page(*asked), key=key_of(*other))
     assert any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
 
 
 def test_numbers_that_begin_anew_are_those_of_sections() -> None:
-    lines = [
+    blanks = [f"{n}. {'甲' * n}是____。" for n in (1, 2, 3)]
+    choices = [line for n in (1, 2) for line in (f"{n}. {'乙' * n}是", "A．1 B．2 C．3 D．4")]
+    open_ = ["三、求似然函数并化简。", "四、证明这个由题意可得的不等式。"]
+    lines = (
         "一、填空题",
         "1. 3；  2. 4；  3. 5",
         "二、选择题",
@@ -211,17 +240,15 @@ def test_numbers_that_begin_anew_are_those_of_sections() -> None:
         "三、解：似然函数为",
         "x=2",
         "四、证明：由题意",
-    ]
-    read_entries = entries_of_items(flatten([page(*lines)]).items, "key")
-    assert [(entry.elective, entry.number, entry.answer) for entry in read_entries] == [
-        ("填空题", 1, "3"), ("填空题", 2, "4"), ("填空题", 3, "5"), ("选择题", 1, "C"), ("选择题", 2, "A"),
-        ("", 3, ""), ("", 4, ""),
-    ]  # fmt: skip
+    )
+    drafts = read(page("一、填空题", *blanks, "二、选择题", *choices, *open_), key=key_of(*lines)).drafts
+    assert [draft.answer for draft in drafts[:5]] == [["3"], ["4"], ["5"], ["C"], ["A"]]
+    assert [draft.solution for draft in drafts[5:]] == ["解：似然函数为\nx=2", "证明：由题意"]
 
 
 def test_lines_are_the_values_of_as_many_blanks() -> None:
     stem = "1. Fill in: MOV ____ and then MOV ____."
-    key = AnswerKey(entries=entries_of_pages([page("1. BX, 500", "DX, AX", "2. B")], "k"), name="k")
+    key = key_of("1. BX, 500", "DX, AX", "2. B")
     first, *_ = read(page(stem, "2. Which is it?", "A. 1    B. 2    C. 3    D. 4"), key=key).drafts
     assert (first.answer, first.solution) == (["BX, 500", "DX, AX"], None)
 
@@ -235,16 +262,15 @@ def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
         "2. How many pears?",
         "A. 1    B. 2    C. 3    D. 4",
     ]
-    key = AnswerKey(
-        entries=entries_of_pages([page("1. A", passage, "2. B", "Explanation: all are sold.")], "k"), name="k"
-    )
+    key = key_of("1. A", passage, "2. B", "Explanation: all are sold.")
     first, second = read(page(*asked), key=key).drafts
     assert (first.answer, first.solution) == (["A"], None)
     assert second.solution == "all are sold."
 
 
 def test_solutions_stand_with_their_numbers() -> None:
-    found = entries_of_items(flatten([page("1．B", "2．解：设 x", "则 x=2")]).items, "key")
+    drafts = [question(1, "B"), question(2, "x")]
+    found = listed_entries(drafts, PaperWords(), flatten([page("1．B", "2．解：设 x", "则 x=2")]), "k")
     assert [(entry.answer, entry.solution) for entry in found] == [("B", None), ("", "解：设 x\n则 x=2")]
 
 
@@ -368,10 +394,8 @@ def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None
 
 def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
     table = page("( 물리학Ⅰ )과목", "번호 정답 배점", "1 ③ 2")
-    found = entries_of_pages([table], "k.pdf")
-    paper = read(
-        page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05), key=AnswerKey(found, [], "k.pdf")
-    )
+    asked = page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05)
+    paper = read(asked, key=AnswerKey(name="k.pdf", pages={"k.pdf": [table]}))
     assert paper.drafts[0].answer == []
     assert paper.unmatched == ["k.pdf is a key for physics, not for this paper; none of it was taken"]
 
@@ -429,20 +453,21 @@ def mark_scheme(*rows: str) -> PageBlocks:
 
 def test_the_column_behind_one_that_counts_from_one_is_of_answers() -> None:
     rows = ["1\t$\\frac{W}{R}$ or its like", "2\tthe larger of the two", "3\t480"]
-    entries = entries_of_items(flatten([table_page(*rows)]).items, "key")
-    assert {entry.number: entry.answer for entry in entries} == {n: row[2:] for n, row in enumerate(rows, 1)}
+    found = {n: row[2:] for n, row in enumerate(rows, 1)}
+    assert entries(table_page(*rows), of=found) == found
 
 
 def test_rows_of_two_forms_are_no_key() -> None:
     rows = ["题号\t1\t2\t3\t4", "A卷\tA\tB\tC\tD", "B卷\tB\tC\tD\tA"]
-    assert not entries_of_items(flatten([table_page(*rows)]).items, "key")
-    assert len(entries_of_items(flatten([table_page(*rows[:2])]).items, "key")) == 4
+    found = dict(enumerate("ABCD", 1))
+    assert not entries(table_page(*rows), of=found)
+    assert entries(table_page(*rows[:2]), of=found) == found
 
 
 def test_a_table_amid_the_heads_of_a_key_is_of_its_question() -> None:
     lines = [
         "Q1 [6 marks]",
-        "True or false",
+        "All but one",
         "Q2 [5 marks]",
         "Pick one",
         "Q3 [4 marks]",
@@ -455,28 +480,15 @@ def test_a_table_amid_the_heads_of_a_key_is_of_its_question() -> None:
         replace(line, text=text) for line, text in zip(made.blocks[3].lines * 2, ["1\t2\t3", "C\tA\tB"], strict=True)
     ]
     table = replace(made.blocks[3], kind="table", lines=rows)
-    entries = entries_of_pages([replace(made, blocks=[*made.blocks[:4], table, *made.blocks[4:]])], "k")
-    assert [entry.answer for entry in entries].count("C") == 0 and len(entries) == 4
-
-
-def test_numerals_over_one_kind_of_questions_are_questions() -> None:
-    lines = [
-        "一、选择题（4分）",
-        "1．A 2．B",
-        "二、计算题（6分）",
-        "（1）12",
-        "（2）13",
-        "三、计算题（8分）",
-        "（1）14",
-    ]
-    entries = entries_of_items(flatten([page(*lines)]).items, "key")
-    assert [(entry.number, entry.solution) for entry in entries[2:]] == [(2, "（1）12\n（2）13"), (3, "（1）14")]
+    key = replace(made, blocks=[*made.blocks[:4], table, *made.blocks[4:]])
+    given = entries(key, of={1: "x", 2: "x", 3: "x", 4: "x"})
+    assert "C" not in given.values() and len(given) == 4
 
 
 @pytest.mark.parametrize("name", MARKED)
 def test_mark_schemes_in_tables(name: str) -> None:
     rows, points = MARKED[name]
-    (entry,) = entries_of_pages([mark_scheme(*rows)], "key")
+    (entry,) = listed_entries([question(1, "x")], PaperWords(), flatten([mark_scheme(*rows)]), "k")
     assert [criterion.points for criteria in entry.scheme for criterion in criteria] == points
     assert entry.answer == "" and rows[0].split("\t")[1] in (entry.solution or "")
 
@@ -484,7 +496,7 @@ def test_mark_schemes_in_tables(name: str) -> None:
 def test_a_question_gets_the_scheme_of_its_points() -> None:
     paper = [page("1. Find how fast the ball falls from rest. [3]", "2. Show that it falls at last. [4]")]
     rows = ["1\tUses $v$\tM1\t", "\t$v=2$\tA1\t", "\tm/s\tB1\t", "\t\t3\t", "2\tso\tB1\t", "\t\t1\t"]
-    key = AnswerKey(entries=entries_of_pages([mark_scheme(*rows)], "key"), name="key")
+    key = AnswerKey(name="key", pages={"key": [mark_scheme(*rows)]})
     drafts = by_number(read(*paper, key=key))
     first, second = (drafts[number].scheme for number in "12")
     assert [(c.points, c.kind, c.text, c.needs) for c in first[0]] == [

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
 from livek12.dataset_builders.ingest.questions.labels import label_lists, stray_labels
 from tests.dataset_builders.ingest.papers import page, read, segmented
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -85,16 +84,6 @@ def test_other_forms_of_numbers(form: str) -> None:
     assert [each.number for each in segmented([page(*(form.format(n) for n in range(1, 6)))])[0].segments] == [
         *range(1, 6)
     ]
-
-
-def test_each_section_of_a_key_serves_its_own_part() -> None:
-    lines = ["一、填空：", "1. 0.2； 2. 5/7； 3. 7", "二、单项选择：", "1、C    2. B，    3. A", "三、解：它是7。"]
-    entries = entries_of_pages([page(*lines)], "key.pdf")
-    assert [(each.elective, each.number, each.answer) for each in entries[:6]] == [
-        *(("填空", number, answer) for number, answer in enumerate(("0.2", "5/7", "7"), 1)),
-        *(("单项选择", number, answer) for number, answer in enumerate("CBA", 1)),
-    ]
-    assert (entries[6].elective, entries[6].number) == ("", 3)
 
 
 def test_remarks_on_marking_below_each_question_begin_no_key() -> None:

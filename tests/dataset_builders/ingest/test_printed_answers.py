@@ -10,7 +10,7 @@ import pytest
 
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import split_answered
+from livek12.dataset_builders.ingest.keys.answers import split_answered
 from livek12.dataset_builders.ingest.keys.ink import take_ink
 from livek12.dataset_builders.ingest.keys.printed import take_letters
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from livek12.dataset_builders.ingest.drafts import IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import Entry, _answer_and_solution, entries_of_pages, split_answered
-from livek12.dataset_builders.ingest.keys.matching import explained, is_torn
+from livek12.core.records import Option
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.keys.answers import in_form, split_answered, split_text
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.keys.words import PaperWords, QuestionWords
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
@@ -61,7 +61,7 @@ def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> No
     filled = [line for stem, label in zip(stems, "BCA", strict=True) for line in (f"（ {label} ） {stem}", *options)]
     signed = [line for stem in stems for line in (stem, *options[:2], options[2] + "+")]
     for lines, answers in ((filled, ["B", "C", "A"]), (signed, ["C", "C", "C"])):
-        key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*lines)]})
+        key = AnswerKey(name="k", pages={"k": [page(*lines)]})
         assert [draft.answer for draft in read(asked, key=key).drafts] == [[answer] for answer in answers]
 
 
@@ -71,8 +71,7 @@ _EXPLAIN = [f"{n}. Explain how the device number {7 * n} handles a {name} fault.
 
 def listed(*lines: str, paper: tuple[str, ...] = tuple(_EXPLAIN)) -> IngestedPaper:
     pages = [page(*lines[at : at + 45], number=1 + at // 45) for at in range(0, len(lines), 45)]
-    entries = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
-    return read(page(*paper), key=AnswerKey(entries=entries, name="k", pages={"k": pages}))
+    return read(page(*paper), key=AnswerKey(name="k", pages={"k": pages}))
 
 
 def test_a_list_that_goes_on_behind_the_paper_tells_of_lost_questions() -> None:
@@ -100,7 +99,7 @@ def test_a_key_with_its_sections_in_another_order() -> None:
 
 
 def test_a_copy_without_answers_is_said_once() -> None:
-    key = AnswerKey(entries=[Entry(9, "x", source="k")], name="k", pages={"k": [page(*PAPER)]})
+    key = AnswerKey(name="k", pages={"k": [page(*PAPER)]})
     paper = read(page(*PAPER), key=key)
     assert sum("no answer was read" in line for line in paper.errors) == 1
     assert not any(doubt.kind == "answer" for draft in paper.drafts for doubt in draft.doubts)
@@ -116,9 +115,8 @@ def test_a_paper_that_is_printed_again_with_its_answers_is_their_key() -> None:
 
 def test_lines_of_a_key_that_are_left_out_are_named() -> None:
     answers = "1. 12", "2. 13", "3. 第二部分的答案写在下面，评卷时请逐条对照给分。", "答案：14"
-    entries = entries_of_pages([page(*answers)], "k")
     asked = page("1. How many are there?", "2. How many are left?", "3. How many are lost?")
-    paper = read(asked, key=AnswerKey(entries=entries, name="k"))
+    paper = read(asked, key=key_of(*answers))
     doubts = [[doubt.text for doubt in draft.doubts if "left out" in doubt.text] for draft in paper.drafts]
     assert doubts[:2] == [[], []] and "第二部分" in doubts[2][0]
 
@@ -144,7 +142,7 @@ def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
         stem, parts[0], "Answer: It is so by this rule.", parts[1], "Answers", "if it is sorted in this way:",
         "return True", second, "Solution 2. It is seven.",
     )  # fmt: skip
-    key = AnswerKey(entries=[Entry(9, "C", source="k")], name="k", pages={"k": [page(*solved)]})
+    key = AnswerKey(name="k", pages={"k": [page(*solved)]})
     first, last = read(page(stem, *parts, second), key=key).drafts
     assert first.solution == "(a) It is so by this rule\n(b) if it is sorted in this way: return True"
     assert last.solution == "It is seven."
@@ -152,9 +150,7 @@ def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
 
 def test_answers_behind_a_copy_are_a_list() -> None:
     lines = [line for line in PAPER if line[0] in "123"]
-    key = AnswerKey(
-        pages={"k": [page(*lines, "1. C", "2. 总线", "3. 有请求")]}, name="k", entries=[Entry(9, "C", source="k")]
-    )
+    key = AnswerKey(pages={"k": [page(*lines, "1. C", "2. 总线", "3. 有请求")]}, name="k")
     drafts = read(page(*lines), key=key).drafts
     assert [draft.answer[:1] for draft in drafts][:1] == [["C"]]
 
@@ -210,7 +206,7 @@ def test_a_solution_is_whole_lines_of_the_copy() -> None:
         "1. 求方程$x^2=4$的正根，并写出过程。", "解：由平方根（见 by answer 书）得", "(1) $x=\\sqrt{4}=2$",
         "2. 这些接口电路都是什么，都包括什么端口？    （ B ）", "A. 控制 B. 状态",
     )  # fmt: skip
-    key = AnswerKey(entries=[Entry(9, "C", source="k")], name="k", pages={"k": [page(*solved)]})
+    key = AnswerKey(name="k", pages={"k": [page(*solved)]})
     first, second = read(page(*lines), key=key).drafts
     assert first.solution == "由平方根（见 by answer 书）得\n(1) $x=\\sqrt{4}=2$"
     assert second.answer == ["B"] and second.solution is None
@@ -231,17 +227,22 @@ def test_pieces_of_formulas_tear_a_solution(solution: str, torn: bool) -> None:
     assert is_torn(solution) == torn
 
 
-def test_labels_with_their_reasons() -> None:
-    reasoned = [
-        Entry(1, "⑤ (무형자산이 아님)"),
-        Entry(1, "", solution="③\n상각비는 3"),
-        Entry(1, "", solution="① x\n② y"),
-        Entry(1, "", solution="정답 ④. ②는\n① 아니다"),
-    ]
-    assert [(e.answer, e.solution) for e in map(explained, reasoned)] == [
-        ("⑤", "(무형자산이 아님)"), ("③", "상각비는 3"), ("", "① x\n② y"),
-        ("④", "②는\n① 아니다"),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "answer", "solution"),
+    [
+        ("⑤ (무형자산이 아님)", "5", "(무형자산이 아님)"),
+        ("③\n상각비는 3", "3", "상각비는 3"),
+        ("① x\n② y", "① x", "② y"),
+        ("정답 ④. ②는\n① 아니다", "4", "②는\n① 아니다"),
+        ("正确答案 B", "B", ""),
+        ("【解析】由题意得\n故选 B．", "B", "由题意得\n故选 B．"),
+    ],
+)
+def test_labels_with_their_reasons(text: str, answer: str, solution: str) -> None:
+    options = [Option(label=label, text=f"{label}{label}") for label in ("ABCDE" if answer == "B" else "12345")]
+    draft = Draft(id="q", number="1", language="ko", question_type="single_choice", question="x", options=options)
+    reading = in_form(draft, *split_text(text, draft)[:2])
+    assert ("".join(reading.answer), reading.solution) == (answer, solution)
 
 
 def test_letters_before_most_reasons_are_the_answers() -> None:
@@ -258,9 +259,7 @@ def test_letters_before_most_reasons_are_the_answers() -> None:
 
 
 def key_of(*lines: str) -> AnswerKey:
-    pages = [page(*lines)]
-    entries = [replace(entry, source="k") for entry in entries_of_pages(pages, "k")]
-    return AnswerKey(entries=entries, name="k", pages={"k": pages})
+    return AnswerKey(name="k", pages={"k": [page(*lines)]})
 
 
 def test_letters_of_a_list_before_a_copy_are_the_answers_that_it_lacks() -> None:
@@ -269,7 +268,7 @@ def test_letters_of_a_list_before_a_copy_are_the_answers_that_it_lacks() -> None
     paper = [line for stem in stems for line in (stem, options)]
     solved = [line for stem in stems for line in (stem, options, f"解析：由教材第{stem[0]}章的定义可知。")]
     pages = {"k": [page("1. C", "2. B", "3. D", *solved)]}
-    drafts = read(page(*paper), key=AnswerKey(pages=pages, name="k", entries=[Entry(9, "C", source="k")])).drafts
+    drafts = read(page(*paper), key=AnswerKey(pages=pages, name="k")).drafts
     assert [draft.answer for draft in drafts] == [["C"], ["B"], ["D"]]
 
 
@@ -289,6 +288,7 @@ def test_keys_with_the_words_of_other_questions_are_doubted() -> None:
 
 
 def test_points_in_front_of_an_answer_and_names_of_the_question_end_nothing() -> None:
-    assert _answer_and_solution("(5分) 12") == ("12", None)
+    draft = Draft(id="q", number="1", language="zh", question_type="short_answer", question="x")
+    assert split_text("(5分) 12", draft) == ("12", "", "")
     words = PaperWords(["Plan 2 costs 40. Which is cheaper?"], ["Plan 2 costs 40. Which is cheaper?"])
     assert words.end(["So the cheaper is", "Plan 2"], "Plan 2 costs 40. Which is cheaper?") == 2

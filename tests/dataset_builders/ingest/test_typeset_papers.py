@@ -10,7 +10,7 @@ import pytest
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.paper import AnswerKey
-from tests.dataset_builders.ingest.papers import distance, paper_of
+from tests.dataset_builders.ingest.papers import distance, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
 
 SETUP = """
@@ -185,5 +185,6 @@ def test_a_key_on_a_turned_page(tmp_path: Path, turn: int) -> None:
     document[0].set_rotation(turn)
     document.save(str(tmp_path / "turned.pdf"))
     document.close()
-    found = AnswerKey.read(tmp_path / "turned.pdf").entries
-    assert [(entry.number, entry.answer, entry.points) for entry in found] == [(1, "③", 2), (2, "②", 3), (3, "④", 2)]
+    asked = page(*(line for n in (1, 2, 3) for line in (f"{n}. 값{n}은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5")))
+    drafts = read(asked, key=AnswerKey.read(tmp_path / "turned.pdf")).drafts
+    assert [(draft.answer, draft.points) for draft in drafts] == [(["3"], 2), (["2"], 3), (["4"], 2)]

@@ -12,8 +12,10 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.keys.solved import aligned_entries
+from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.assemble import Sheet, assembled
 from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block, figure_names
@@ -21,7 +23,7 @@ from livek12.dataset_builders.ingest.pages.formulas import _small, pair_fences
 from livek12.dataset_builders.ingest.pages.geometry import Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
-from livek12.dataset_builders.ingest.questions.stream import _MARKS_BEFORE
+from livek12.dataset_builders.ingest.questions.stream import _MARKS_BEFORE, flatten
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
 
@@ -173,10 +175,9 @@ def test_a_key_read_from_a_picture_is_doubted(answer: str, confidence: float, ki
 
 
 def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
-    from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
-
     blocks = [pictured("1. A    2. B    3. C", 0.99), pictured("4. D    5. A    6. B", 0.6)]
-    found = entries_of_pages([replace(page(), blocks=blocks)], "k.pdf")
+    questions = [line for n in range(1, 7) for line in (f"{n}. Which is {'a' * n}?", "A. a", "B. b", "C. c", "D. d")]
+    found = aligned_entries(read(page(*questions)).drafts, PaperWords(), flatten([replace(page(), blocks=blocks)]), "k")
     assert [(entry.number, entry.confidence, entry.by_ocr) for entry in found] == [
         (1, 0.99, True), (2, 0.99, True), (3, 0.99, True), (4, 0.6, True), (5, 0.6, True), (6, 0.6, True),
     ]  # fmt: skip
@@ -195,8 +196,9 @@ def test_the_confidence_of_a_key_is_that_of_its_line() -> None:
 def test_keys_of_any_kind_of_answer(tmp_path: Path, key: str, answers: list[str]) -> None:
     from livek12.dataset_builders.ingest.paper import AnswerKey
 
-    entries = AnswerKey.read(typeset(f"Answer Key\n\n{key}", tmp_path / "k.pdf", setup=SETUP)).entries
-    assert [(entry.number, entry.answer) for entry in entries] == list(enumerate(answers, 1))
+    given = AnswerKey.read(typeset(f"Answer Key\n\n{key}", tmp_path / "k.pdf", setup=SETUP))
+    asked_for = page(*(f"{n}. The {'very ' * n}last of these is ____." for n, _ in enumerate(answers, 1)))
+    assert [draft.answer for draft in read(asked_for, key=given).drafts] == [[answer] for answer in answers]
 
 
 HIDDEN = [
@@ -430,8 +432,9 @@ def test_a_key_of_its_own_with_spans_in_a_table_and_values_below(tmp_path: Path)
     pdf = typeset(
         f"参考答案\n\n#table(columns: 3, {cells})\n\n9. 12\n\n10. 4", tmp_path / "k.pdf", language="zh", setup=SETUP
     )
-    found = {entry.number: entry.answer for entry in AnswerKey.read(pdf).entries}
-    assert found == dict(enumerate([*"ABCDABCD", "12", "4"], 1))
+    lines = [line for n in range(1, 9) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")]
+    drafts = read(page(*lines, "9．则 a=____", "10．则 b=____"), key=AnswerKey.read(pdf)).drafts
+    assert [draft.answer for draft in drafts] == [[answer] for answer in [*"ABCDABCD", "12", "4"]]
 
 
 @pytest.mark.parametrize("layout", ["en_state_columns", "zh_answer_grid", "ko_passages"])
@@ -469,7 +472,8 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
         ("CMMI10", ord("®"), False, "α"), ("CMMI10", ord("."), False, None), ("CMMI10", ord("µ"), False, None),
         ("Fourier-Math-Extension", 0xA3, True, "["), ("Fourier-Math-Symbols", 0x70, True, "√"),
         ("EuropeanComputerModern-BoldExtended10pt", 0x1E, False, "ffi"), ("MSBM10", 0x2A, True, "⊈"),
-        ("HyhwpEQ", 0xE104, True, "⎦"), ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
+        ("HyhwpEQ", 0xE104, True, "⎦"), ("HancomEQN", 0xE0FC, False, "𝑥"), ("MSAM10", 0x36, False, "⩽"),
+        ("NewMathExtn", 0x41, True, ")"), ("EuclidExtra", 0xF06F, True, "∘"),
     ],
 )  # fmt: skip
 def test_fonts_for_formulas_have_the_same_code_in_every_file(
@@ -510,7 +514,8 @@ def test_a_mark_scheme_with_plain_numbers_is_read() -> None:
         "1(b)    One mark per point    2",
         "of the list",
     ]
-    entries = entries_of_pages([page(*lines)], "scheme")
+    drafts = read(page("1. Name the check and its use.")).drafts
+    entries = aligned_entries(drafts, PaperWords(), flatten([page(*lines)]), "scheme")
     assert [(entry.number, entry.points, len(entry.scheme[0])) for entry in entries] == [(1, 3, 2)]
     assert "of the list" in (entries[0].solution or "")
 

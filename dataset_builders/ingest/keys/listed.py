@@ -1,0 +1,324 @@
+"""Keys that list answers: rows of tables, lines with numbers, several in a line, or letters of a section in order.
+
+Contract: each is a candidate of the alignment, which knows the questions. A second series for the same questions is
+joined if it has their solutions, and a rival if it has other answers.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, groupby, takewhile
+from typing import Final
+
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.scripts import both_scripts
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines
+from livek12.dataset_builders.ingest.keys.answers import (
+    AT_ONCE,
+    SOLVES,
+    WORTH,
+    in_form,
+    labels,
+    split_text,
+)
+from livek12.dataset_builders.ingest.keys.entries import APART, Entry, of_mark_schemes, of_span, of_tables, printed
+from livek12.dataset_builders.ingest.keys.matching import labels_of_paper
+from livek12.dataset_builders.ingest.keys.words import PaperWords
+from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, numeral
+from livek12.dataset_builders.ingest.questions.points import marks, says_worth
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+
+_LONGEST_LISTED: Final = 120
+"""Characters of an answer in a line of several, formulas as LaTeX."""
+_CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩"
+_SHORT: Final = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
+_ENTRY: Final = both_scripts(
+    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
+    r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>(?:[Il](?=\d))?\d{1,3})\s*"
+    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?:[,，]\s*)?(?={_SHORT})))\s*"
+)
+_SPAN: Final = both_scripts(
+    r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
+)
+_LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
+"""Answers of a section in order, without numbers."""
+_DASH: Final = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
+"""Between a number and its answer, or a title."""
+_MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
+"""The number of what is heard or read, which is no question's."""
+_SURELY_SHORT: Final = 3
+"""Characters of an answer that any line may have."""
+_LONGEST_GRID: Final = 20
+"""Lines of columns, whose answers are all at the first."""
+_MOST_SERIES, _FEWEST = 3, 3
+"""Series of candidates that are looked at, and candidates that make one."""
+
+
+def listed_entries(
+    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
+) -> list[Entry]:
+    """Entries of a list of answers, each with its question, and those that go on behind the last."""
+    items = stream.items
+    every = candidates(items, name)
+    prints = _above(stream, every)
+    own = labels_of_paper({*prints.values()}, drafts, headings)
+    free = [place for place in every if prints.get(items[place.item].box.page, "") in {"", *own}]
+    if every and not free:
+        return [replace(place.entry, label=min(prints.values())) for place in every if place.entry]
+    series: list[dict[int, KeyPlace]] = []
+    while free and len(series) < _MOST_SERIES:
+        chosen = align(drafts, items, free)
+        if series and not _is_series(chosen, series, drafts, items):
+            break
+        series.append(chosen)
+        taken = {(place.item, place.number) for own in series for place in own.values()}
+        ends = _ends(items, series, free, drafts, paper)
+        within = {at for start, _ in [*ends][:-1] for at in range(start, ends[start, _])}
+        free = [place for place in free if not (place.item in within or (place.item, place.number) in taken)]
+    if not series:
+        return []
+    ends = _ends(items, series, free, drafts, paper)
+    entries = []
+    for index, draft in enumerate(drafts):
+        given = [_entry(draft, chosen[index], items, ends, name) for chosen in series if index in chosen]
+        entries += _joined(draft, [entry for entry in given if entry])
+    styles = Counter(place.style for place in series[0].values()).most_common(1)
+    last = max((int(draft.number) for draft in drafts if draft.number.isdecimal()), default=0)
+    behind = {
+        int(place.number) for place in free if styles and place.style == styles[0][0] and place.number.isdecimal()
+    }
+    return [*entries, *(Entry(n, "", where=name) for n in takewhile(behind.__contains__, count(last + 1)))]
+
+
+def _above(stream: Stream, places: Sequence[KeyPlace]) -> dict[int, str]:
+    """The print of each page above its rows, without spaces: its subject and form."""
+    above = {page: [*lines] for page, lines in stream.headings.items()}
+    rows = {place.item for place in places if place.style == "table"}
+    done: set[int] = set()
+    for at, item in enumerate(stream.items):
+        done |= {item.box.page} if at in rows else set()
+        if item.box.page not in done:
+            above[item.box.page].append(item.text)
+    return {page: squeezed("".join(above[page])) for page in done}
+
+
+def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
+    """Places where an answer may be: rows, pieces of lines, and lines with a number."""
+    schemes, used = of_mark_schemes(items, name)
+    if schemes:
+        return [
+            KeyPlace(at, 0, style="scheme", number=str(own.number), nth=n, entry=own)
+            for n, (at, own) in enumerate(schemes)
+        ]
+    rest = [at for at in range(len(items)) if at not in used]
+    others = [items[at] for at in rest]
+    in_tables = [(rest[at], entry) for at, entry in of_tables(others, name)]
+    tabled = {at for at, _ in in_tables}
+    in_lines = [own for own in _of_lines(items, name) if own[0] not in used | tabled]
+    places = [KeyPlace(at, 0, style="table", number=str(entry.number), entry=entry) for at, entry in in_tables]
+    places += [KeyPlace(at, 0, style=style, number=number, entry=entry) for at, style, number, entry in in_lines]
+    heads = (place for place in numbered_lines(items) if place.item not in used | tabled)
+    places += [place for place in heads if not _MATERIAL.match(items[place.item].text)]
+    return [replace(place, nth=nth) for nth, place in enumerate(places)]
+
+
+def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str, Entry]]:
+    """Items, styles, numbers and entries of spans, of several answers in a line, and of rows of letters."""
+    lines = [
+        (at, text.strip())
+        for at, item in enumerate(items)
+        for text in ([item.text] if item.line else [line.text for line in item.block.lines])
+    ]
+    grids = _grids([text for _, text in lines])
+    for place, (at, text) in enumerate(lines):
+        counted = numeral(text)
+        row = text[counted[1] :].strip() if counted else text
+        letters = re.findall("[A-JT√×✓✗]", row) if _LETTER_ROW.fullmatch(row) else []
+        answers = [entry for span in _SPAN.finditer(text) for entry in of_span(int(span[1]), int(span[2]), span[3])]
+        rest = " ".join(_SPAN.sub(" ", text).split()) if answers else text
+        series = series_in(rest)
+        answers += grids.get(place, series if len(series) > 1 or answers else [])
+        style = "~(" if rest.startswith(("(", "（")) else "~"
+        yield from ((at, style, str(number), Entry(number, answer, where=name)) for number, answer in answers)
+        if letters != sorted({*letters}):  # those of one answer go up
+            yield from ((at, "~", f"#{n}", Entry(n, label, where=name)) for n, label in enumerate(letters, 1))
+
+
+def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
+    """Entries of blocks of lines in columns, all of them at the first line, in order."""
+    rows = [[series_in(cell) for cell in APART.split(text)] for text in texts]
+    grids: dict[int, list[tuple[int, str]]] = {}
+    for is_grid, run in groupby(range(len(texts)), key=lambda place: all(len(cell) == 1 for cell in rows[place])):
+        places = [*run]
+        cells = sorted(cell[0] for place in places for cell in rows[place]) if is_grid else []
+        numbers = [*dict(cells)]
+        wide = 2 * sum(len(rows[place]) > 1 for place in places) > len(places)
+        if wide and len(numbers) == len(cells) > 3 and numbers[-1] - numbers[0] <= 1.1 * len(cells):
+            grids |= {place: cells if place == places[0] else [] for place in places}
+    return grids
+
+
+def series_in(text: str) -> list[tuple[int, str]]:
+    """Entries of a line that begins with one, or with a numeral and 1, and counts on within."""
+    match = _ENTRY.match(text)
+    if not match and numeral(text):
+        match = next((first for first in _ENTRY.finditer(text) if _value(first) == 1), None)
+    heads: list[re.Match[str]] = []
+    while match:
+        heads.append(match)
+        following = _ENTRY.finditer(text, match.end())
+        due = _value(match) + 1, _bracket(match)
+        alike = (each for each in following if not text.count("$", 0, each.start()) % 2)
+        match = next((each for each in alike if (_value(each), _bracket(each)) == due), None)
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
+    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
+    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
+
+
+def _bracket(head: re.Match[str]) -> str:
+    return head[0][0].translate(str.maketrans("（", "(")) if head["boxed"] else ""
+
+
+_ONE: Final = str.maketrans("Il", "11")
+"""Letters for which OCR takes the digit at the beginning of a number."""
+
+
+def _value(head: re.Match[str]) -> int:
+    return int((head["boxed"] or head["bare"]).translate(_ONE))
+
+
+def _is_series(
+    chosen: Mapping[int, KeyPlace],
+    before: Sequence[Mapping[int, KeyPlace]],
+    drafts: Sequence[Draft],
+    items: Sequence[Item],
+) -> bool:
+    """Checks for labels of most choices, solutions of labels, or most in the style of the first series."""
+    choices = [at for at, draft in enumerate(drafts) if _is_choice(draft)]
+    labelled = [{at for at in own if at in choices and _is_label(own[at], items)} for own in (*before, chosen)]
+    if 2 * len(labelled[-1]) > len(choices) > 0:
+        return True
+    solved = len(labelled[0] & {*chosen})
+    if solved >= _FEWEST and 2 * solved > len(labelled[0]):
+        return True
+    usual = Counter(place.style for place in before[0].values()).most_common(1)
+    alike = sum(place.style == usual[0][0] for place in chosen.values()) if usual else 0
+    return alike >= _FEWEST and 2 * alike >= len(before[0])
+
+
+def _is_choice(draft: Draft) -> bool:
+    return bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
+
+
+def _is_label(place: KeyPlace, items: Sequence[Item]) -> bool:
+    return bool(labels(place.entry.answer if place.entry else items[place.item].text[place.end :]))
+
+
+def _ends(
+    items: Sequence[Item],
+    series: Sequence[Mapping[int, KeyPlace]],
+    free: Sequence[KeyPlace],
+    drafts: Sequence[Draft],
+    paper: PaperWords,
+) -> dict[tuple[int, int], int]:
+    """The item behind each chosen line, in order: that of the next place, of the number that is due, or of a title."""
+    places = {place.order: (place, index) for chosen in series for index, place in chosen.items()}
+    starts = sorted({item for item, _ in places})
+    due = {(place.style, place.number): place.item for place in reversed(free)}
+    ends = {}
+    for order, (place, index) in sorted(places.items(), key=lambda pair: pair[0]):
+        if place.entry:
+            continue
+        following = bisect_right(starts, place.item)
+        end = starts[following] if following < len(starts) else len(items)
+        after = due.get((place.style, str(int(place.number) + 1))) if place.number.isdecimal() else None
+        end = after if after is not None and place.item < after < end else end
+        own = items[place.item : end]
+        question = squeezed(drafts[index].markdown)
+        titles = ((at, squeezed(item.text)) for at, item in enumerate(own) if at and is_head(item.text))
+        heads = (at for at, title in titles if title not in question)
+        ends[order] = place.item + min([1 + paper.end([item.text for item in own[1:]]), *heads])
+    return ends
+
+
+def is_head(text: str) -> bool:
+    """Checks for the title of a section, or its numeral alone."""
+    counted = numeral(text)
+    return is_section(text) or bool(counted and not text[counted[1] :].strip())
+
+
+def _entry(
+    draft: Draft, place: KeyPlace, items: Sequence[Item], ends: Mapping[tuple[int, int], int], name: str
+) -> Entry | None:
+    """The entry of a question at its place."""
+    own = items[place.item : ends.get(place.order, place.item + _LONGEST_GRID)]
+    if place.entry:
+        unsure, first = place.entry.unsure, place.entry.answer
+        answer, solution = first, place.entry.solution
+        if not (place.entry.scheme or solution):
+            answer, solution, unsure = split_text(first, draft)
+        entry = replace(place.entry, answer=answer, solution=solution or None, unsure=unsure)
+    else:
+        entry = of_lines(draft, own, place.end, name)
+    entry = replace(entry, number=int(draft.number) if draft.number.isdecimal() else 0)
+    return _weighed(replace(entry, of=draft.id, elective=draft.elective), own)
+
+
+def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:
+    """The entry of a question in lines, of which the first has its number up to `end`."""
+    behind = items[0].text[end:]
+    dash = _DASH.match(behind)
+    first = _DASH.sub(r"\g<title>", behind)
+    worth = marks(first) if says_worth(first) else []
+    titled = bool(worth) and (items[0].text[:1].isalpha() or bool(WORTH.fullmatch(first)))
+    lines = ["" if titled else first, *map(printed, items[1:])]
+    text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
+    named = titled or bool(dash and dash["title"] and not labels(first))
+    answer, solution, unsure = ("", text, "") if named and "\n" in text else split_text(text, draft)
+    listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or SOLVES.match(text))
+    points = sum(mark.points for mark in worth[:1]) if worth else None
+    return Entry(
+        0,
+        answer,
+        points,
+        solution or None,
+        where=where,
+        listed=listed,
+        unsure=unsure,
+        title=first if titled else "",
+        printed=text,
+    )
+
+
+def _weighed(entry: Entry, items: Sequence[Item]) -> Entry:
+    """An entry with the confidence of the lines that begin it."""
+    lines = [line for item in items for line in ([item.line] if item.line else item.block.lines)]
+    beginning = squeezed(entry.answer or entry.solution or "")[:20]
+    own = [line for line in lines if beginning in squeezed(line.text)]
+    own = [line for line in own if str(entry.number) in line.text] or own
+    by_ocr = any(item.block.origin == "ocr" for item in items)
+    sure = min((line.confidence for line in own), default=0.0) if by_ocr else entry.confidence
+    unread = entry.unread or (len(entry.answer) > _SURELY_SHORT and any(line.unread for line in own))
+    return replace(entry, confidence=sure, by_ocr=by_ocr, unread=unread)
+
+
+def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
+    """One entry of those that go together: an answer and its solution; others are rivals."""
+    if len(entries) < 2:
+        return [*entries]
+    readings = [in_form(draft, entry.answer, entry.solution or "") for entry in entries]
+    answered = [at for at, reading in enumerate(readings) if reading.answer and not reading.problem]
+    if len({squeezed("".join(readings[at].answer)) for at in answered}) > 1:
+        return [entries[at] for at in answered]
+    first = answered[0] if answered else 0
+    own = readings[first]
+    others = [reading.solution for at, reading in enumerate(readings) if at != first and reading.solution]
+    if own.answer and not own.solution and others:
+        return [replace(entries[first], answer=entries[first].answer, solution=others[0])]
+    return [entries[first]]
