@@ -217,13 +217,14 @@ def _figures(blocks: Sequence[Block], stem: str, pictures: dict[str, Image]) -> 
     figures = []
     for place, block in enumerate(blocks, 1):
         if block.picture:
-            name = f"{stem}-{place}.{_suffix(block.picture)}"
+            name = f"{stem}-{place}.{suffix_of(block.picture)}"
             pictures[name] = Image(bytes=block.picture, path=name)
             figures.append(Figure(name=name, box=block.box, caption=block.caption))
     return figures
 
 
-def _suffix(data: bytes) -> str:
+def suffix_of(data: bytes) -> str:
+    """The suffix of a picture's file."""
     return "jpg" if data.startswith(b"\xff\xd8") else "webp" if data[8:12] == b"WEBP" else "png"
 
 

@@ -176,7 +176,13 @@ def read_paper(
     taken: list[Draft] = []
     unread = [each.line for each in lost]
     if options.take_parsed:
-        taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
+        from livek12.dataset_builders.ingest.models.parser import written
+
+        ids = UniqueIds(draft.id for draft in made.drafts)
+        names = [ids.claim(f"{paper_id}-q{safe_name(each.reply['number'])}") for each in lost]
+        own = [written(each, id, language, subject, template) for each, id in zip(lost, names, strict=True)]
+        taken = [draft for draft in own if draft]
+        unread = [each.line for each, draft in zip(lost, own, strict=True) if draft is None]
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
     keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
@@ -323,29 +329,6 @@ def _with_keys(
             if draft.question_type not in READER_TYPES:
                 keyed[place] = matching.with_doubt(draft, "answer", text, 0.7)
     return keyed, lines, given
-
-
-def _taken(
-    lost: Sequence[UnreadQuestion],
-    paper_id: str,
-    drafts: Sequence[Draft],
-    language: Language,
-    subject: str,
-    template: Template,
-) -> tuple[list[Draft], list[str]]:
-    """Drafts of questions that only the model reads, and lines of those that are not on their page so."""
-    from livek12.dataset_builders.ingest.models.parser import written
-
-    ids, taken, lines = UniqueIds(), [], []
-    for ruled in drafts:
-        ids.claim(ruled.id)
-    for question in lost:
-        id = ids.claim(f"{paper_id}-q{safe_name(question.reply['number'])}")
-        if draft := written(question, id, language, subject, template):
-            taken.append(draft)
-        else:
-            lines.append(question.line)
-    return taken, lines
 
 
 def _settled(draft: Draft) -> Draft:
