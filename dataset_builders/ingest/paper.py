@@ -126,7 +126,11 @@ def _one(
         outcome.unchanged.append(paper_id)
         return
     try:
-        pages = _pages(pdf, folder, paper_id, options, reader, step)
+        pages = []
+        for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
+            folder.save_page(paper_id, page.number, page.image)
+            pages.append(replace(page, image=b""))  # one picture at a time is in memory
+            step()
         paper, pictures = read_paper(pdf, pages, paper_id, digest, options, template, key, parser)
     except UserError:
         if before is None:
@@ -135,18 +139,6 @@ def _one(
     folder.forget_pages(paper_id, beyond=len(pages))
     folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
     outcome.papers.append(paper)
-
-
-def _pages(
-    pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
-) -> list[PageBlocks]:
-    """The pages' blocks; pictures go to the folder one by one, to save memory."""
-    pages = []
-    for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
-        folder.save_page(paper_id, page.number, page.image)
-        pages.append(replace(page, image=b""))
-        step()
-    return pages
 
 
 def read_paper(

@@ -184,16 +184,13 @@ def latex_of(core: str) -> str:
             pieces.append(piece)
         elif not piece.isspace():
             pieces.append(symbol(piece))
-    text = _SCRIPTS.sub(lambda run: _script("^" if run[1] else "_", _plain_script(run[0])), side_by_side(pieces))
+    text = _SCRIPTS.sub(lambda run: _script("^" if run[1] else "_", run[0]), side_by_side(pieces))
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
 
 
-def _plain_script(run: str) -> str:
-    return unicodedata.normalize("NFKC", run).replace("−", "-")
-
-
 def _script(mark: str, inner: str) -> str:
+    inner = unicodedata.normalize("NFKC", inner).replace("−", "-")
     return f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
 
 
