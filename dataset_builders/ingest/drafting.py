@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language, Option
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, take_ink
+from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
-from livek12.dataset_builders.ingest.keys.printed import take_filled, take_letters, take_ticked
+from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -76,7 +76,7 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_leading_points(take_ticked(take_filled(made.drafts)))
+    made.drafts = _with_leading_points(made.drafts)
     for own in sections.values():
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     made.drafts = _with_unowned_readings(made.drafts, stream, body)
@@ -94,12 +94,13 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
     if inks:
         body = segment_solved(stream, body, inks)
     for each in body.segments if inks else ():
+        all_taken = []
         for ink in inks:
             taken = take_ink(*read(each), ink)
             if taken:
                 each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
-                each.printed += taken.lines
-    take_letters(body.segments)
+                all_taken.append(taken)
+        each.printed = solution_of(all_taken)
     return body
 
 
@@ -147,9 +148,11 @@ def _draft(
     own = compose(segment.items, stream.columns, segment.end, lined=lined)
     shared = compose(segment.passage, stream.columns, lined=lined)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
-    if printed := compose(segment.printed, stream.columns).text:
-        head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
-        body = f"{body}\n{head}{printed}"
+    printed = compose(segment.printed, stream.columns)
+    if printed.text:
+        is_answer = len(printed.text) <= LONGEST_ANSWER and not segment.filled
+        head = "" if begins_answer(printed.text) else "【答案】" if is_answer else "【解析】"
+        body = f"{body}\n{head}{printed.text}"
     body, answer, solution = split_answered(body)
     answer = segment.filled or answer
     text, worth, part_points = points.split_points(body)
@@ -186,14 +189,15 @@ def _draft(
         knowledge_points=topics,
         markdown=own.text,
     )
-    draft = _with_figures(draft, answer or "", [*shared.pictures, *own.pictures], pictures)
+    draft = _with_figures(draft, answer or "", [*shared.pictures, *own.pictures, *printed.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft
-    draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")
+    own_figures = {"solution_figures": draft.solution_figures}
+    draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper").model_copy(update=own_figures)
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:
         draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", READ_KEY)
     return draft
@@ -204,28 +208,9 @@ def _with_figures(draft: Draft, answer: str, blocks: Sequence[Block], pictures: 
     marks = draft.question.count(IMAGE_MARK) + sum(option.text.count(IMAGE_MARK) for option in draft.options)
     solved = marks + answer.count(IMAGE_MARK)
     end = solved + (draft.solution or "").count(IMAGE_MARK)
-    own = _figures(blocks[:marks], draft.id, pictures)
-    of_solution = [
-        figure.model_copy(update={"box": None})
-        for figure in _figures(blocks[solved:end], f"{draft.id}-solution", pictures)
-    ]
+    own = figures_of(blocks[:marks], draft.id, pictures)
+    of_solution = figures_of(blocks[solved:end], f"{draft.id}-solution", pictures, placed=False)
     return draft.model_copy(update={"figures": own, "solution_figures": of_solution})
-
-
-def _figures(blocks: Sequence[Block], stem: str, pictures: dict[str, Image]) -> list[Figure]:
-    """The figures of blocks; their pictures are added to `pictures` under their names."""
-    figures = []
-    for place, block in enumerate(blocks, 1):
-        if block.picture:
-            name = f"{stem}-{place}.{suffix_of(block.picture)}"
-            pictures[name] = Image(bytes=block.picture, path=name)
-            figures.append(Figure(name=name, box=block.box, caption=block.caption))
-    return figures
-
-
-def suffix_of(data: bytes) -> str:
-    """The suffix of a picture's file."""
-    return "jpg" if data.startswith(b"\xff\xd8") else "webp" if data[8:12] == b"WEBP" else "png"
 
 
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:

@@ -19,7 +19,7 @@ from livek12.core.files import check_names, check_tree, make_subfolder, remove_f
 from livek12.core.records import Image
 from livek12.core.run.access import Fence, only_writer
 from livek12.dataset_builders.base import UniqueIds, one_line
-from livek12.dataset_builders.ingest.drafting import safe_name, suffix_of
+from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 
 STATE = ".ingest"
@@ -77,8 +77,8 @@ class Folder:
         """Writes the picture of a page; a source has none."""
         if not picture:
             return
-        file = self.root / "pages" / f"{paper_id}_{number}.{suffix_of(picture)}"
-        write_atomically(file, picture, before=self._fence)
+        suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, before=self._fence)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save_key(self, key: KeyFile, pictures: Sequence[bytes]) -> None:

@@ -317,10 +317,9 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
 
 
 _DOUBTED: Final = 0.25
-"""Share of a paper's questions with doubts above which no draft is sure: outside readers found 39 of 380 drafts without
-a doubt wrong in such papers (10 %), and 17 of 1,014 in the others (1.7 %)."""
+"""Share of questions with doubts above which none is sure: 39 of 380 others were wrong there, else 17 of 1,014."""
 _READ: Final = {"number", "type", "options", "figure", "text"}
-"""Kinds of doubts about what was read of a question."""
+"""Doubts about a question's own print."""
 
 
 def _most_are_sure(reading: PaperReading) -> Iterator[Breach]:

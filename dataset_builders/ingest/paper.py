@@ -27,10 +27,11 @@ from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv
 from livek12.dataset_builders.ingest.keys.listed import candidates
+from livek12.dataset_builders.ingest.keys.pictures import KeyPictures
 from livek12.dataset_builders.ingest.keys.solved import aligned_entries
-from livek12.dataset_builders.ingest.keys.words import PaperWords
+from livek12.dataset_builders.ingest.keys.words import LETTER, PaperWords
 from livek12.dataset_builders.ingest.ownership import accounts, ids_of
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.paper_reading import PaperReading, language_in, unknown_language
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
@@ -177,7 +178,9 @@ def read_paper(
         unread = [each.line for each, draft in zip(lost, own, strict=True) if draft is None]
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
-    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
+    letters = KeyPictures()
+    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings, letters)
+    keyed = [letters.placed(draft, made.pictures) for draft in keyed]
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
@@ -221,7 +224,8 @@ def read_paper(
         notes=notes,
         account=accounts(reading, [draft for draft in drafts if draft.answer_from == "the paper"]),
     )
-    return paper, made.pictures
+    used = {figure.name for draft in paper.drafts for figure in draft.all_figures}
+    return paper, {name: picture for name, picture in made.pictures.items() if name in used}
 
 
 @dataclass
@@ -261,11 +265,13 @@ class AnswerKey:
                 key._read_pdf(file)
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None, headings: str = "") -> list[Entry]:
+    def entries_for(
+        self, drafts: Sequence[Draft], letters: KeyPictures, paper: PaperWords | None = None, headings: str = ""
+    ) -> list[Entry]:
         """Its entries, those of a PDF as they are aligned with these questions."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, headings)
+            own = aligned_entries(drafts, paper or PaperWords(), letters.lettered(flatten(pages)), name, headings)
             entries += [replace(entry, source=name) for entry in own]
         return entries
 
@@ -287,7 +293,7 @@ def _no_answers(file: Path) -> str:
 
 
 def _with_keys(
-    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str
+    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str, letters: KeyPictures
 ) -> tuple[list[Draft], list[str], list[Entry]]:
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
@@ -298,13 +304,13 @@ def _with_keys(
     between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
     words = PaperWords(own.values(), between)
     if key.name:
-        given = key.entries_for(keyed, words, headings)
+        given = key.entries_for(keyed, letters, words, headings)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
-        behind = replace(stream, items=body.answers)
+        behind = letters.lettered(replace(stream, items=body.answers))
         entries = aligned_entries(open_, words, behind, "the paper", headings)
         if not entries:
             lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
@@ -320,7 +326,7 @@ def _with_keys(
         for place, draft in enumerate(keyed):
             if draft.question_type not in READER_TYPES:
                 keyed[place] = matching.with_doubt(draft, "answer", text, 0.7)
-    return keyed, lines, given
+    return keyed, [LETTER.sub(UNREAD, line) for line in lines], given
 
 
 def _settled(draft: Draft) -> Draft:

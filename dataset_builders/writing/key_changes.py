@@ -53,6 +53,7 @@ def read_key(questions: Sequence[Question], file: Path | None, typed: Sequence[s
     """Keys of these questions from a PDF or table, and typed ones ("12=B"), which win; doubted ones are not taken."""
     from livek12.dataset_builders.ingest.keys.entries import Entry
     from livek12.dataset_builders.ingest.keys.matching import keyed, match
+    from livek12.dataset_builders.ingest.keys.pictures import KeyPictures
     from livek12.dataset_builders.ingest.paper import AnswerKey
 
     reading, drafts = KeyReading(), {question.id: _draft(question) for question in questions}
@@ -61,9 +62,10 @@ def read_key(questions: Sequence[Question], file: Path | None, typed: Sequence[s
             raise UserError(f"{file}: no such file; a key is a PDF, or a CSV with number and answer")
         key = AnswerKey.read(file)
         reading.sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-        matched, lines = match([*drafts.values()], key.entries_for([*drafts.values()]), key.name, "")
+        letters = KeyPictures()
+        matched, lines = match([*drafts.values()], key.entries_for([*drafts.values()], letters), key.name, "")
         reading.problems += [*key.problems, *key.unread, *lines]
-        for draft in matched:
+        for draft in (letters.placed(each, {}) for each in matched):
             doubts = draft.doubts if draft.answer else []
             reading.problems += [f"question {draft.number}: {doubt.text}; not taken" for doubt in doubts]
             if draft.answer and not doubts:

@@ -15,14 +15,12 @@ from itertools import groupby
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import IMAGE_MARK
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import in_form, split_text
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.stream import Item
 
@@ -268,7 +266,7 @@ def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Key
     """Places where most words of each text's beginning stand."""
     words, owners = [], []
     for place, item in enumerate(items):
-        for match in TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
+        for match in TOKEN.finditer(item.line.text if item.line else item.block.text):
             words.append(plain(match[0]))
             owners.append((place, match.start()))
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)

@@ -18,7 +18,8 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
+from livek12.dataset_builders.ingest.keys.words import LETTER
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.ingest.questions.texts import table
 
@@ -142,8 +143,8 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, 
 
 
 def printed(item: Item) -> str:
-    """A line, the rows of a table, or the mark of a picture."""
-    return item.text if item.line else table(item.block) or PICTURE
+    """A line, or the rows of a table."""
+    return item.text if item.line else table(item.block)
 
 
 def _says_what_for(cell: str, text: str) -> bool:
@@ -173,10 +174,11 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
         else:
             whole = False
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
-    unread = UNREAD in prose or PICTURE in prose
+    unread = UNREAD in prose
+    whole = whole and not (since or unread or LETTER.search(prose))
     scheme: Scheme = []
     with suppress(ValueError):  # a criterion without points
-        scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
+        scheme = read_scheme(sentences) if whole and total > 0 else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""

@@ -15,9 +15,11 @@ from typing import Final
 
 from livek12.core.records import Option
 from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.options import begins_option
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -28,11 +30,23 @@ _AMID: Final = 4
 """So many answers in the ink outweigh one word of a question in it."""
 _NEW: Final = 0.7
 """Share of the words in the ink that a paper without answers does not have."""
+_SHORT: Final = 3
+"""Letters of a label or sign, which may come again."""
 _BEGIN: Final = 20
 """Letters of an option's first line that tell it from the others'."""
-_LABEL: Final = re.compile(rf"\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
+_LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
 PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
 """The label of a part."""
+SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+_BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+_SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
+_HEAD: Final = re.compile(
+    r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?)(?:\s[a-h])?\s*(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
+)
+_LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+_TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
+"""A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
@@ -43,7 +57,7 @@ class Inked:
 
     Attributes:
         fills: of blanks.
-        lines: of the solution.
+        lines: of the solution, with the labels of their parts.
         chosen: labels of options; `options`: their texts.
         amid: words left in a sentence.
         begins: the question itself does.
@@ -51,7 +65,7 @@ class Inked:
 
     rest: list[Item] = field(default_factory=list)
     fills: list[str] = field(default_factory=list)
-    lines: list[Item] = field(default_factory=list)
+    lines: list[tuple[str, Item]] = field(default_factory=list)
     chosen: str = ""
     options: list[str] = field(default_factory=list)
     amid: int = 0
@@ -59,12 +73,12 @@ class Inked:
 
     @property
     def text(self) -> str:
-        """All in the ink, without numbers."""
-        pieces = [*self.fills, *(item.text for item in self.lines), *self.options]
-        return re.sub(r"\d", "", " ".join(filter(None, pieces))) or " ".join(pieces)
+        """All in the ink, without the numbers of words alone."""
+        lines = re.sub(r"(?<=[a-z]) ?\d", "", " ".join(item.text for _, item in self.lines))
+        return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        printed = [item.text for item in self.lines if not (says_worth(item.text) or "://" in item.text)]
+        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or "://" in item.text)]
         return bool(self.fills or self.chosen or printed) and not self.begins
 
 
@@ -81,19 +95,23 @@ def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
             at = start + len(bare)
             ring = line.text.find(CHOICE, at) if TICKED in look else -1
             yield start, (ring if ring > 0 else len(line.text)) if TICKED in look else at, {*look.split()}
+    cells = [match.start() for match in _LABEL.finditer(line.text)]
+    for match in _TICKS.finditer(line.text) if cells else ():
+        cell = max((start for start in cells if start <= match.start()), default=0)
+        yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
+    for match in _LETTER.finditer(line.text) if not begins_option(line.text) else ():
+        yield *match.span(match.lastindex or 0), {_RULED if match[2] else _FILLED}
 
 
 def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
     """Places in the ink, behind a number."""
     spans: list[tuple[int, int]] = []
-    last = False
     for start, end, look in looks_of(line):
-        inked = ink in look and end > skip
-        if inked and last:
-            spans[-1] = spans[-1][0], end
-        elif inked:
-            spans.append((max(start, skip), end))
-        last = inked
+        if ink in look and end > skip and line:
+            if spans and not line.text[spans[-1][1] : start].strip():
+                spans[-1] = spans[-1][0], end
+            else:
+                spans.append((max(start, skip), end))
     return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
 
 
@@ -107,38 +125,72 @@ def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
 def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: str) -> Inked:
     """Takes what is in the ink out of a question's items, in place."""
     taken = Inked()
-    part = ""
-    parted: list[tuple[str, Item]] = []
+    parts: list[str] = []
     spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
+    if ink in (_FILLED, _RULED):
+        spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
     set_so = _options_in(items, spans, options)
     if 2 * len(set_so) < len(options):
         taken.chosen = "".join(option.label for option in options if option.label in set_so)
         taken.options = [option.text for option in options if option.label in set_so]
-    kept = {*set_so.values()}
+    kept, begun = {*set_so.values()}, False
     for place, item in enumerate(items):
         line, begin = item.line, skip * (place == 0)
-        own = [span for at, span in enumerate(spans[place]) if (place, at) not in kept]
-        part = match[1] if line and (match := PART.match(line.text[begin:])) else part
-        if line is None or not own:
-            taken.rest.append(item)
-        elif place and (_is_whole(line, own, 0) or begins_answer(item.text)):
-            parted.append((part, item))
-        elif place == 0 and _is_whole(line, own, begin):
-            taken.begins = True
-            taken.rest.append(item)
-        else:
-            rest, tail = _without(line, own, taken)
+        label = PART.match(line.text[begin:]) if line else None
+        due = _parts_behind(parts, label[1]) if label else []
+        if ink == _BELOW:
+            begun = bool(place and (_begins_below(items, place) or (begun and not due)))
+        own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
+        whole = begun or bool(line and own and ink not in (TICKED, _TICK) and _is_whole(line, own, begin))
+        if place and (whole or (own and begins_answer(item.text))):
+            taken.lines.append((" ".join(parts), item))
+            continue
+        parts = due or ([*parts, label[1]] if label and label[2] in ("a", "i", "1") else parts)
+        taken.begins |= whole
+        if line and own and not whole:
+            rest, tail = _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken)
             if tail:
-                parted.append((part, replace(item, line=replace(line, text=tail, inks=(), pictures=[]))))
+                own_line = replace(line, text=tail, inks=(), pictures=[])
+                taken.lines.append((" ".join(parts), replace(item, line=own_line)))
             item.line = replace(line, text=rest, inks=())
-            taken.rest.append(item)
-    labelled = len({part for part, _ in parted}) > 1
-    for part, group in groupby(parted, key=lambda pair: pair[0]):
-        first, *others = [item for _, item in group]
-        if labelled and part and first.line and not PART.match(first.text):
-            first.line = replace(first.line, text=f"{part} {first.text}", inks=())
-        taken.lines += [first, *others]
+        taken.rest.append(item)
     return taken
+
+
+def solution_of(each: Sequence[Inked]) -> list[Item]:
+    """The lines of a solution, each part's behind its label."""
+    lines = [line for taken in each for line in taken.lines]
+    if len(each) > 1:
+        lines.sort(key=lambda line: (line[1].box.page, line[1].column, line[1].box.top))
+    labelled = len({part for part, _ in lines}) > 1
+    for part, group in groupby(lines, key=lambda line: line[0]):
+        first = next(group)[1]
+        if labelled and part and first.line and not PART.match(first.text):
+            first.line = replace(first.line, text=f"{part} {_HEAD.sub('', first.line.text, count=1)}", inks=())
+    return [item for _, item in lines]
+
+
+def _begins_below(items: Sequence[Item], place: int) -> bool:
+    """Checks for the head of an answer, or a letter below the options."""
+    text = items[place].text
+    lettered = LABEL_FIRST.match(text) and any(begins_option(item.text) for item in items[1:place])
+    return bool(_HEAD.match(text) or lettered or begins_answer(text))
+
+
+def _parts_behind(parts: Sequence[str], label: str) -> list[str]:
+    """The labels of the part behind the last and of those around it; [] for another label."""
+    bare, *around = (own.strip("()（） .．") for own in (label, *parts))
+    before = {series[at - 1] for series in SERIES if bare in series and (at := series.index(bare))}
+    return next(([*parts[:at], label] for at, own in enumerate(around) if own in before), [])
+
+
+def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
+    """A line's text with its ticked option, and this; without its tick, and the remark behind this."""
+    cell = line.text[slice(*span)]
+    if ink == TICKED:
+        return line.text, _LABEL.sub("", cell, count=1)
+    text, remark = _TICKS.split(cell, maxsplit=1)
+    return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
 
 
 def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tuple[str, str]:
@@ -146,11 +198,12 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tupl
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        lined = any(piece in own or own in piece for own in line.lined) or before.endswith("__") or behind[:2] == "__"
         if before[-1:] in _OPEN and behind[:1] in _CLOSED and before and behind:
-            text = f"{before}    {behind}"
-        elif lined:
-            text = f"{before.rstrip('_')} {BLANK} {behind.lstrip('_')}"
+            text = f"{text[:start]}{text[end:]}"
+        elif before.endswith("__") or behind.startswith("__"):
+            text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"
+        elif any(piece in own or own in piece for own in line.lined):
+            text = f"{before} {BLANK} {behind}"
         elif not _SIGN.search(behind) and not tail:
             text, tail = before, f"{piece}{behind}"
             continue
@@ -185,35 +238,43 @@ def _begins(text: str, piece: str) -> bool:
     return len(piece) > _BEGIN and text.startswith(piece)
 
 
-def inks_of(
-    questions: Sequence[tuple[Sequence[Item], int, Sequence[Option]]], is_new: Callable[[int, str], bool] | None = None
-) -> list[str]:
-    """The inks of questions (items, end of the number, options); `is_new`: a paper without answers lacks it."""
+Question = tuple[Sequence[Item], int, Sequence[Option]]
+"""Items, the end of the number in the first, options."""
+
+
+def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None) -> list[str]:
+    """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     looks = {look for line in lines for *_, own in looks_of(line) for look in own}
-    return [look for look in sorted(looks) if _is_ink(look, questions, is_new)]
+    looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
+    answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
+    signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
+    choices = {at for at, (*_, options) in enumerate(questions) if options}
+    inks = []
+    for look, own in answered.items():
+        habit = len(signed if look in _SIGNS and not is_new else own) >= max(FEWEST, len(questions) / 2)
+        sure = look == _RULED or (is_new and bool(own - choices))
+        if own and (sure or habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
+            inks.append(look)
+    return inks
 
 
-def _is_ink(
-    look: str,
-    questions: Sequence[tuple[Sequence[Item], int, Sequence[Option]]],
-    is_new: Callable[[int, str], bool] | None,
-) -> bool:
+def _answered_in(
+    look: str, questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None
+) -> set[int]:
+    """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
-    answered = [own for own in taken if own]
-    usual = max(Counter(own.text for own in answered).values(), default=0)
+    answered = {at for at, own in enumerate(taken) if own}
+    texts = Counter(taken[at].text for at in answered)
+    usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    if 2 * usual > max(len(answered), 2) or _AMID * strange > len(answered):
-        return False
-    choices = sum(bool(options) for *_, options in questions)
-    habit = len(answered) >= max(FEWEST, len(questions) / 2)
-    habit = habit or sum(bool(own.chosen) for own in answered) >= max(FEWEST, choices / 2)
-    if is_new is None or not any(own.fills or own.lines for own in answered):
-        return habit
-    pieces = [(at, text) for at, own in enumerate(taken) for text in (*own.fills, *(item.text for item in own.lines))]
-    many = [(len(text), is_new(at, text)) for at, text in pieces]
-    many += [(len(text), True) for own in answered for text in own.options]
-    return sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many)
+    if (len(texts) < 2 and look != _RULED) or 2 * usual > len(answered) or _AMID * strange > len(answered):
+        return set()
+    each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
+    pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
+    many = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
+    many += [(len(text), True) for at in answered for text in taken[at].options]
+    return answered if sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many) else set()
 
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:

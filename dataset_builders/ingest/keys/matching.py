@@ -19,8 +19,15 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.answers import LETTER_FIRST, NO_HEAD, in_form, labels
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, QuestionWords, tokens, without_question
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
+from livek12.dataset_builders.ingest.keys.words import (
+    LETTER,
+    RUN,
+    PaperWords,
+    QuestionWords,
+    tokens,
+    without_question,
+)
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import asks as asks_for
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.ingest.questions.points import says_worth
@@ -226,9 +233,9 @@ _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]�
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     """The draft with an answer in the form of its type, or a doubt; an answer has no pictures."""
-    answer, solution = ((text or "").replace(PICTURE, UNREAD) for text in (entry.answer, entry.solution))
-    answer = answer.replace("$\\sqrt$", "√")
-    if not answer.strip(f"{UNREAD}\n"):  # a picture is no answer
+    answer, solution = entry.answer.replace("$\\sqrt$", "√"), entry.solution or ""
+    drawn = LETTER.search(answer) and draft.question_type in ("short_answer", "open_ended")
+    if drawn or not LETTER.sub("", answer).strip(f"{UNREAD}\n"):  # a picture is no answer
         answer, solution = "", "\n".join(filter(None, (answer, solution)))
     if solution and _REMARKS.match(answer):  # what is below them is the solution's
         answer = ""
@@ -241,6 +248,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     key, problem = [*reading.answer], reading.problem
     entry = replace(entry, answer="".join(key), solution=reading.solution or None)
     changes: dict[str, object] = {"answer": key, "answer_from": source, "solution": entry.solution or draft.solution}
+    changes["solution_figures"] = [] if entry.solution else draft.solution_figures
     kind = draft.question_type
     if key and kind in ("single_choice", "multiple_choice") and not problem:
         several = len(key) == 1 and settled("choice", key) == "multiple_choice"
@@ -264,7 +272,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     behind = bool(entry.solution and draft.options)
     if entry.unsure and (behind if entry.unsure == NO_HEAD else key or entry.solution):
         with_key = with_doubt(with_key, "answer", entry.unsure, 0.3)
-    if entry.unread and not (draft.options and key and not problem and not entry.solution):
+    unread = entry.unread or bool(LETTER.search(entry.answer))
+    if unread and not (draft.options and key and not problem and not entry.solution):
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not key and not entry.solution:
         with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)

@@ -20,10 +20,11 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry, is_label
-from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import PART, SERIES, Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
+    LETTER,
     TOKEN,
     PaperWords,
     plain,
@@ -61,9 +62,6 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
-_PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
-_SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
-"""Labels of parts: where one begins, only the next of the same series is another part."""
 
 
 def aligned_entries(
@@ -117,7 +115,7 @@ def _copied(
     answer = answer or (number["filled"] if number and number["filled"] else "")
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
+    drawn = bool(solution) and filled[0] < filled[1]
     return Entry(
         _number(draft),
         answer,
@@ -148,13 +146,13 @@ def _inked(
     )
     entries = {}
     for index, own in spans.items() if inks else ():
-        rest, lines, answer = [*map(replace, own)], list[Item](), ""
+        rest, all_taken, answer = [*map(replace, own)], list[Inked](), ""
         for ink in inks:
             taken = take_ink(rest, places[index].end, drafts[index].options, ink)
-            rest, lines = taken.rest, [*lines, *taken.lines]
+            rest, all_taken = taken.rest, [*all_taken, taken]
             answer = answer or taken.chosen or "; ".join(taken.fills)
         if entry := _copied(drafts[index], rest, places[index], stream, forms):
-            text, value, worked = _answered(compose(lines, stream.columns).text) if lines else ("", "", "")
+            text, value, worked = _answered(compose(solution_of(all_taken), stream.columns).text)
             solution = "\n".join(filter(None, (text, worked, entry.solution)))
             entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
     return entries
@@ -201,7 +199,7 @@ def _with_labels(
 
 def _signed(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
-    theirs = split("\n".join(item.text for item in items), draft.language, True)[1]
+    theirs = split(LETTER.sub(IMAGE_MARK, "\n".join(item.text for item in items)), draft.language, True)[1]
     texts = {option.label: squeezed(option.text) for option in theirs}
     signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
@@ -214,7 +212,7 @@ def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
-    lines = without_question(copy.replace(IMAGE_MARK, UNREAD).split("\n"), draft.markdown)
+    lines = without_question(copy.split("\n"), draft.markdown)
     return "", "\n".join(lines), _REWORDED
 
 
@@ -234,7 +232,7 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     answers: list[str] = []
     new: set[int] = set()
     for place, end, begin, stop in _additions(compared, words):
-        text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
+        text = copy[theirs[begin].start() : theirs[stop - 1].end()].strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
         if label := _BRACKETED.fullmatch(text.strip("_ ")):
             answers.append(label[1])
@@ -282,8 +280,8 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
         own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
-        if old and (match := _PART.match(line[0])):
-            due = due or next(([*series] for series in _SERIES if series[0] == match[2]), [])
+        if old and (match := PART.match(line[0])):
+            due = due or next((series for series in SERIES if series[0] == match[2]), [])
             if match[2] == next(iter(due), ""):
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
@@ -293,7 +291,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
                 if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
                 else line.start()
             )
-            text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
+            text = copy[cut : line.end()].rstrip()
         elif len(tail) > _REMARK:
             follows = False
             text = copy[tokens[tail[0]].start() : line.end()].strip()

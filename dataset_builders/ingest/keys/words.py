@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final
 
+from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 
-TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
+TOKEN: Final = re.compile(rf"{IMAGE_MARK}|__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
+LETTER: Final = re.compile("[\U000f0000-\U000fffff]")
+"""A picture of a key: a letter of the last plane but one, which is private (`keys.pictures`)."""
 _PRINT: Final = re.compile(r"[^\W\d_]|\d\s?[.．、:：)）]\s*\Z")
 _LABEL: Final = re.compile(r"\A\s*([^\W\d_]+\s?\d+)\s")
 _BRACKETS: Final = str.maketrans("（【〔[）】〕]", "(((())))")
@@ -21,8 +24,8 @@ COPIED: Final = 0.7
 
 
 def plain(token: str) -> str:
-    """A token, blanks of any length and brackets of any form alike."""
-    return BLANK if token.startswith("__") else token.translate(_BRACKETS)
+    """A token, pictures, blanks of any length and brackets of any form alike."""
+    return BLANK if token.startswith("__") else IMAGE_MARK if LETTER.match(token) else token.translate(_BRACKETS)
 
 
 def tokens(text: str) -> list[str]:

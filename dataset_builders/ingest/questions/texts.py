@@ -148,7 +148,7 @@ class _Writer:
             self.release()
             self.paragraphs += [row.replace(PICTURE, IMAGE_MARK) for row in rows]
             self.last = None
-        elif block.picture and not _is_empty(block.picture):
+        elif block.picture and not is_empty(block.picture):
             self.waiting.append(block)
         for line in block.lines if block.origin == "source" or block.kind == "table" else ():
             self._account(line, block)
@@ -208,7 +208,7 @@ def compose(
             if rows := listings[place]:
                 writer.listing(rows, [row.line.text.rstrip() for row in rows if row.line])
             continue
-        text = again.sub("", _harmless(item.line.text[skip if place == 0 else 0 :].lstrip()))
+        text = again.sub("", harmless(item.line.text[skip if place == 0 else 0 :].lstrip()))
         if place in pictured:
             if pictured[place]:
                 writer.labels(pictured[place])
@@ -222,7 +222,7 @@ def compose(
     return writer.found
 
 
-def _is_empty(picture: bytes) -> bool:
+def is_empty(picture: bytes) -> bool:
     """Checks for a picture of one colour."""
     from PIL import Image
 
@@ -307,7 +307,7 @@ def table(block: Block) -> str:
     return "\n".join([lines[0], "|" + "---|" * width, *lines[1:]])
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Breaks printed text that looks like an image mark."""
     return _MARKS.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 

@@ -16,9 +16,9 @@ from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.listed import listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
-from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from livek12.dataset_builders.ingest.questions.stream import flatten
-from tests.dataset_builders.ingest.papers import by_number, page, read
+from tests.dataset_builders.ingest.papers import by_number, figure, page, read
 
 QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
 
@@ -49,6 +49,21 @@ def entries(*lines: str | PageBlocks, of: Mapping[int, str]) -> dict[int, str]:
     drafts = [question(number, answer) for number, answer in of.items()]
     listed = listed_entries(drafts, PaperWords(), flatten(pages), "k")
     return {entry.number: entry.answer for entry in listed if entry.answer or entry.solution}
+
+
+def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
+    given = ("1. It is like that:", "2. c", "3. No \U000f0000 and <image>: b")
+    pages = [figure(page(text, number=number, top=0.2 * number), "") for number, text in enumerate(given, 1)]
+    asked = page("1. Why is it so?", "2. Draw it.", "3. Say what it is and why it is so.")
+    key = AnswerKey(name="k", pages={"k": pages})
+    made, pictures = read_paper(Path("p.pdf"), [asked], "p", "0" * 64, Options(), None, key, None)
+    solutions = [(draft.answer, draft.solution, [own.name for own in draft.solution_figures]) for draft in made.drafts]
+    assert solutions == [
+        ([], "It is like that:\n<image>", ["p-q1-solution-1.png"]),
+        ([], "c\n<image>", ["p-q2-solution-1.png"]),
+        ([], "No □ and < image>: b\n<image>", ["p-q3-solution-1.png"]),
+    ]
+    assert {*pictures} == {f"p-q{n}-solution-1.png" for n in (1, 2, 3)}
 
 
 @pytest.mark.parametrize(

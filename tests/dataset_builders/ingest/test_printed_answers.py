@@ -11,8 +11,7 @@ import pytest
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.answers import split_answered
-from livek12.dataset_builders.ingest.keys.ink import take_ink
-from livek12.dataset_builders.ingest.keys.printed import take_letters
+from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -191,8 +190,7 @@ def test_a_question_that_is_only_a_table_prints_no_answer() -> None:
     table = replace(made.blocks[10], kind="table", lines=[replace(made.blocks[10].lines[0], text="a\tb")])
     blocks = [{**figures, 10: table}.get(at, block) for at, block in enumerate(made.blocks)]
     body, _ = segmented([replace(made, blocks=blocks)])
-    take_letters(body.segments)
-    assert len(body.segments) == 12 and not any(segment.printed for segment in body.segments)
+    assert len(body.segments) == 12 and not inks_of([(each.items, each.end, []) for each in body.segments])
 
 
 def test_letters_that_are_filled_and_stroked_are_bold(tmp_path: Path) -> None:
@@ -286,3 +284,43 @@ def test_white_letters_on_a_rule_are_not_printed(tmp_path: Path) -> None:
     file.write_bytes(plain_pdf(1, rule + b"BT /F1 12 Tf 40 700 Td (1. Find) Tj ET"))
     assert "hidden" not in "".join(block.text for block in pages_of(file)[0].blocks)
     assert not any(letter in pages_of(file)[0].blocks[0].text for letter in "gp")
+
+
+@pytest.mark.parametrize("mark", ["#text(fill: red)[{}]", "#highlight(fill: yellow)[{}]", "*{}*"])
+def test_an_option_of_a_row_in_the_ink_is_the_key(mark: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+
+    def copy(name: str, keys: str) -> Path:
+        asked = []
+        for number, key in enumerate(keys, 1):
+            options = [f"{label}. {number}{n}" for n, label in enumerate("ABCD")]
+            row = " #h(2em) ".join(mark.format(own) if own[0] == key else own for own in options)
+            asked.append(rf"{number}\. How many of the stones of heap {number} are left? \ {row}")
+        return typeset("\n\n".join(asked), tmp_path / name)
+
+    solved_copy = copy("key.pdf", "CAD")
+    for paper in (paper_of(copy("paper.pdf", "   "), solved_copy), paper_of(solved_copy)):
+        assert [draft.answer for draft in paper.drafts] == [["C"], ["A"], ["D"]]
+        assert paper.drafts[0].options[2].text == "12"
+
+
+def test_lines_in_the_ink_begin_no_question_and_no_passage(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    asked = [rf"{n}\. Explain why stone {n} rolls." for n in (1, 2, 3, 4)]
+    steps = [[f"#text(fill: red)[The {name} is {word}.]" for word in ("steep", "round")] for name in NAMES]
+    lines = [text for ask, step in zip(asked, steps, strict=True) for text in (ask, *step)]
+    lines.insert(4, "#pagebreak()")
+    paper = paper_of(typeset("\n\n".join(lines), tmp_path / "paper.pdf"))
+    assert [draft.question for draft in paper.drafts] == [f"Explain why stone {n} rolls." for n in (1, 2, 3, 4)]
+    keys = [" ".join([*draft.answer, draft.solution or ""]).replace(".", "").split() for draft in paper.drafts]
+    assert keys == [f"The {name} is steep The {name} is round".split() for name in NAMES]
+
+
+def test_an_answer_below_each_part_ends_where_the_next_is_due() -> None:
+    asked = ["(a) What goes in blank 1?", "Solution: x{n}", "(b) Which is the word?", "Solution: y{n}", "(i) second"]
+    names = ("gold", "tin", "iron")
+    asked = ["{at}. Fill in.", *asked, "(c) Why?"]
+    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in asked]
+    for draft, name in zip(read(page(*lines)).drafts, names, strict=True):
+        assert draft.question.split("\n")[1:] == ["(a) What goes in blank 1?", "(b) Which is the word?", "(c) Why?"]
+        assert " ".join([*draft.answer, draft.solution or ""]).split() == f"(a) x{name} (b) y{name} (i) second".split()
