@@ -277,6 +277,14 @@ def test_parts_of_a_line_have_looks_of_their_own(source: str, look: str, part: s
     assert line.look == ""
 
 
+def test_letters_of_which_a_cover_leaves_an_edge_are_not_printed(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "paper.pdf"
+    covered = b"BT /F1 12 Tf 110 700 Td (covered) Tj ET 1 g 100 700.15 120 12 re f 0 g "
+    file.write_bytes(plain_pdf(1, covered + b"BT /F1 12 Tf 40 700 Td (1. Find) Tj ET"))
+    assert [block.text for block in pages_of(file)[0].blocks] == ["1. Find"]
+
+
 def test_white_letters_on_a_rule_are_not_printed(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     file = tmp_path / "paper.pdf"
