@@ -161,7 +161,9 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
                 own_line = replace(line, text=tail, inks=(), pictures=[])
                 taken.lines.append((" ".join(parts), replace(item, line=own_line)))
             if ink == TICKED:
-                taken.lines += [(" ".join(parts), replace(below)) for below in _below_option(items, place)]
+                taken.lines += [
+                    (" ".join(parts), replace(below, line=below.line)) for below in _below_option(items, place)
+                ]
             item.line = replace(line, text=rest, inks=())
         taken.rest.append(item)
     return taken
