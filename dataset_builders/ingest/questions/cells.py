@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block
-from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
+from livek12.dataset_builders.ingest.questions.labels import GAP, ListLabel, first_label
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 _FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
@@ -23,26 +23,19 @@ def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
     order: list[int] = []
     for _, page in groupby(range(len(items)), key=lambda place: items[place].box.page):
         places = [*page]
-        own = [place for place in places if items[place].column]
         begun = [place for place in heads if place in places]
-        cells = own and begun and not {*begun} & {*own}
-        if cells and _are_cells([items[at] for at in own], [items[at] for at in places if at not in own]):
+        labels = [(items[at], label) for at in places if (label := first_label(items[at].text))]
+        own = [pair for pair in labels if pair[0].column]
+        left = [pair for pair in labels if not pair[0].column]
+        if begun and own and not any(items[at].column for at in begun) and all(_follows(*pair, left) for pair in own):
             places.sort(key=lambda place: items[place].box.top + _LEVEL * items[place].column)
         order += places
     return order
 
 
-def _are_cells(own: Sequence[Item], others: Sequence[Item]) -> bool:
-    labels = [(item, label) for item in own if (label := first_label(item.text))]
-    left = [(item, label) for item in others if (label := first_label(item.text))]
-    return bool(labels) and all(
-        label.rank
-        and any(
-            abs(other.box.top - item.box.top) < _LEVEL and first.style == label.style and first.rank < label.rank
-            for other, first in left
-        )
-        for item, label in labels
-    )
+def _follows(item: Item, label: ListLabel, left: Sequence[tuple[Item, ListLabel]]) -> bool:
+    level = (first for other, first in left if abs(other.box.top - item.box.top) < _LEVEL)
+    return any(first.style == label.style and first.rank < label.rank for first in level)
 
 
 def in_cells(block: Block) -> list[str]:

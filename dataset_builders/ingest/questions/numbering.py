@@ -19,7 +19,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
-from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.ingest.questions.stream import OF_OPTIONS, Item
 
 MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
@@ -67,8 +67,6 @@ _ALL_PAGES = 2
 _LEVEL = 0.012
 """Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
-_OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
-"""A line of options is no sentence."""
 _RIGHT, _SHORT = 0.3, 12
 """Of the page's width from the left edge of its column: a number that begins there is a mark, in a line so short."""
 _WRAPPED, _FULL = 0.3, 0.2
@@ -332,7 +330,7 @@ def _column(item: Item) -> tuple[int, int]:
 def asks_something(piece: Sequence[Item]) -> bool:
     """Checks a question's lines for a demand, points, a blank, a bracket, or options."""
     text = "\n".join(item.text for item in piece)
-    return asks(text) or says_worth(text) or bool(_TO_FILL.search(text)) or any(map(_OPTION.search, text.split("\n")))
+    return asks(text) or says_worth(text) or bool(_TO_FILL.search(text) or OF_OPTIONS.search(text))
 
 
 def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> list[_Candidate]:
@@ -489,7 +487,7 @@ def _share(items: Sequence[Item], place: int) -> float:
     if not place or last.line is None or last.block is not item.block:
         return 1.0
     width = item.block.box.right - item.block.box.left
-    ended = _ENDED.search(last.text) or _OPTION.search(last.text) or width <= _COLUMN
+    ended = _ENDED.search(last.text) or OF_OPTIONS.search(last.text) or width <= _COLUMN
     return 1.0 if ended or last.box.right <= item.block.box.right - _FULL * width else _WRAPPED
 
 

@@ -33,7 +33,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import first_label, label_lists
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, asks_something
-from livek12.dataset_builders.ingest.questions.options import CHOOSES
+from livek12.dataset_builders.ingest.questions.options import CHOOSES, begins_option
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
@@ -67,7 +67,6 @@ _OF_PART = re.compile(
     r"\s*(?:(?:q|question|problem|exercise)\s*(\d{1,3})\s?[(.]?[a-z]\b|(\d{1,3})\s?\([a-h]\))", re.IGNORECASE
 )
 """The head of a part that repeats its question's number."""
-_LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
 _OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|version)\b", re.IGNORECASE)
 """Words of rules for candidates, and of their help."""
 _MOST_ALIKE = 2
@@ -108,7 +107,7 @@ def find_passages(
     columns: Columns,
 ) -> dict[int, SharedText]:
     """The passages of a paper with its heads and titles, by the place of their first item."""
-    passages, named = _set_apart(items, heads), dict[int, SharedText]()
+    passages = _set_apart(items, heads)
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
@@ -118,8 +117,7 @@ def find_passages(
         parted = _parted(items, begin, end, heads)
         if end in heads:
             own = begin if begin in heads else begin + 1
-            named |= _named(items, own, range(parted + 1, end), heads[end], columns)
-            passages |= named
+            passages |= _named(items, own, range(parted + 1, end), heads[end], columns)
         stop = forms.get(end, end)
         if begin not in heads or any(begin < place < stop for place in passages):
             continue
@@ -148,11 +146,7 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    first = min(heads, default=len(items))
-    return {
-        _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
-        for place, passage in passages.items()
-    } | _titles(items, heads, titles)
+    return passages | _titles(items, heads, titles)
 
 
 def _guessed(
@@ -211,18 +205,6 @@ def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collecti
     return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
 
 
-def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
-    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
-    here = items[place].box.page, items[place].column
-    first = place
-    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
-        first -= 1
-        if is_running(items[first].text) or _is_of_question(items[first].text) or begins_answer(items[first].text):
-            return place
-    above = items[first - 1] if first else None
-    return first if above is None or (above.box.page, above.column) != here else place
-
-
 def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
     """Passages of a run that name later questions, or the one behind it, once that from `own` on has demanded."""
     passages = {}
@@ -276,7 +258,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
         leads = _leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest))
-        if left and item.line and not _goes_on(item, before) and leads:
+        if left and item.line and leads:
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
         ends = below is None and speaks_of_exam("\n".join(each.text for each in rest))
@@ -295,13 +277,6 @@ def _is_out(item: Item, before: Sequence[Item]) -> bool:
     hang = min(lefts[1:], default=0.0)
     turned = item.box.page > before[-1].box.page and len(lefts) > 2 and bool(_WORD.search(item.text))
     return turned and max(lefts[0], item.block.box.left) < hang - _OUT
-
-
-def _goes_on(item: Item, before: Sequence[Item]) -> bool:
-    """Checks for the label of a part, "b" or "(b)", whose question has the one before it."""
-    label = _LETTERED.match(item.text)
-    earlier = [match[1] for each in before if (match := _LETTERED.match(each.text))]
-    return label is not None and chr(ord(label[1]) - 1) in earlier
 
 
 def _gap(above: Item, below: Item) -> float:
@@ -417,7 +392,8 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
         after = [at for at in heads if at > place]
         if place in chosen or not after or not _is_title(line.text.strip()) or many[line.text.strip()] > _MOST_ALIKE:
             continue
-        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
+        texts = [item.text for item in items[place + 1 : after[0]]]
+        if any(says_worth(text) or "?" in text or "？" in text or begins_option(text) for text in texts):
             continue
         if place - 1 in chosen and not asks_something(items[place - 1 : place]):
             continue  # its own title, or its text
@@ -455,8 +431,3 @@ def _is_title(text: str) -> bool:
         and text[-1] not in ":："
         and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
     )
-
-
-def _is_of_question(text: str) -> bool:
-    label = first_label(text)
-    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)

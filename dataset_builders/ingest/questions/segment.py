@@ -81,7 +81,9 @@ def _begins(stream: Stream) -> dict[int, str]:
     """Pages that name a part: on a title line, or on two pages running."""
     pages = sorted(stream.headings)
     named = {page: _names(stream, page) for page in pages}
-    everything = squeezed("".join(text for page in pages for text in _texts(stream, page)))
+    lines = [line for page in pages for line in stream.headings[page]]
+    lines += [item.text or item.block.text for item in (*stream.titles, *stream.items)]
+    everything = squeezed("".join(lines))
     by_page: dict[int, str] = {}
     for page in pages:
         titled = {name for name, _ in named[page]} if any(title for _, title in named[page]) else set()
@@ -102,11 +104,6 @@ def _forms(stream: Stream) -> dict[int, str]:
             last = f"{names[0][1]}형" if names[0][1] else names[0][2]
         by_page[page] = last
     return by_page
-
-
-def _texts(stream: Stream, page: int) -> list[str]:
-    items = (item for item in (*stream.titles, *stream.items) if item.box.page == page)
-    return [*stream.headings[page], *(item.text or item.block.text for item in items)]
 
 
 def _headings(stream: Stream, page: int) -> list[str]:

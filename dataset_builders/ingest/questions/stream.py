@@ -45,8 +45,8 @@ _EDGE_MARK = re.compile(
     r"(?P<gap>^|(?<=\S)\s{4,})?(?(gap)|(?<=[^\s:：=+×-]) )"
     r"(?P<marks>\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$"
 )
-_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
-"""A line of options may end in a number too."""
+OF_OPTIONS = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s", re.MULTILINE)
+"""A line of options is no sentence, and may end in a number."""
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
@@ -74,8 +74,6 @@ _BINDING, _FEWEST_BOUND = both_scripts(rf"\s*(?:[…{PICTURE}]\s*|[密封装订�
 """A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
-_CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
-"""A line of a table of contents, and how many make one."""
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
 _MARK = r"(?P<mark>[\[(（]\s*\d{1,3}\s*[\])）])?\s*"
@@ -139,7 +137,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     """The stream of a paper."""
     stream = Stream()
     ground = _ground(pages)
-    for page in map(_without_contents, pages):
+    for page in pages:
         stream.headings[page.number] = []
         labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
         for block in page.blocks:
@@ -158,19 +156,6 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _pictures_behind_lines(stream.items)
     _pictures_behind_names(stream.items)
     return stream
-
-
-def _without_contents(page: PageBlocks) -> PageBlocks:
-    """A page whose lines with leaders and the numbers of pages, which go up, are headings."""
-    lines = [(line, match) for block in page.blocks for line in block.lines if (match := _CONTENTS.search(line.text))]
-    numbers = [int(match[1]) for _, match in lines]
-    if len(numbers) < _FEWEST_CONTENTS or numbers != sorted(numbers) or len({*numbers}) < 2:
-        return page
-    blocks = []
-    for block in page.blocks:
-        of_contents = any(line in block.lines for line, _ in lines)
-        blocks.append(replace(block, kind="header") if of_contents else block)
-    return replace(page, blocks=blocks)
 
 
 def _without_binding(items: list[Item]) -> None:
@@ -193,7 +178,7 @@ def _edge_marks(stream: Stream) -> None:
     bare = [
         (item, match)
         for item in stream.items
-        if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
+        if item.line and (match := _EDGE_MARK.search(item.line.text)) and not OF_OPTIONS.search(item.line.text)
     ]
     counted: dict[int, list[int]] = {}
     for item, match in bare:
