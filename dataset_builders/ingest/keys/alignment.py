@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.answers import in_form, split_text
-from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.answers import in_form, is_choice, split_text
+from livek12.dataset_builders.ingest.keys.entries import APART, Entry, column_of
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
 from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -27,7 +26,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
     r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
-    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
+    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：]|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
@@ -103,12 +102,11 @@ def align(
     for index, draft in enumerate(drafts):
         own = {place.order: place for place in by_words.get(index, ())} if listed is None else {}
         likely = {place.item: place.words for place in by_words.get(index, ())}
-        anew = [
-            replace(place, worth=_ANEW) for place in heads[ranks[index]][:MOST_ALIKE] if ranks[index] != draft.number
-        ]
+        others = {ranks[index], str(index + 1)} - {draft.number}
+        anew = [replace(place, worth=_ANEW) for other in sorted(others) for place in heads[other][:MOST_ALIKE]]
         for place in [*anew, *heads[draft.number][:MOST_ALIKE], *heads[f"#{ranks[index]}"][:MOST_ALIKE]]:
             words = likely.get(place.item) if place.entry is None else 0.0
-            words = _short(draft, items[place.item].text[place.end :]) if words is None else words
+            words = _short(draft, text_of(items[place.item])[place.end :]) if words is None else words
             own[place.order] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].order, pair[0]))
@@ -137,9 +135,9 @@ def align(
 
 def _form(draft: Draft, place: KeyPlace, items: Sequence[Item]) -> float:
     """The weight of an answer in the form of a question's type, at its place."""
-    text = place.entry.answer or place.entry.solution or "" if place.entry else items[place.item].text[place.end :]
+    text = place.entry.answer or place.entry.solution or "" if place.entry else text_of(items[place.item])[place.end :]
     reading = in_form(draft, *split_text(text[:_LONGEST_FORM], draft)[:2])
-    if draft.options or draft.question_type in {*CHOICE_TYPES, "true_false"}:
+    if is_choice(draft):
         return _LABELLED * bool(reading.answer and not reading.problem)
     return -_LABELLED / 8 * bool(reading.problem)
 
@@ -214,9 +212,9 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
         lefts[key] = min(item.box.left, lefts.get(key, 1.0))
     places = []
     for at, item in enumerate(items):
-        match = NUMBER.match(item.text)
-        if item.line and item.line.pitch and not (match and match["after"].strip()):
-            continue  # a listing
+        match = NUMBER.match(text_of(item))
+        if (item.line is None or item.line.pitch) and not (match and match["after"].strip()):
+            continue  # a table, a listing
         if match:
             before = squeezed(match["before"]).casefold()
             style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
@@ -226,7 +224,7 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
             number = str(value)
         else:
             continue
-        style += "!" * begins_answer(item.text[end:])
+        style += "!" * begins_answer(text_of(item)[end:])
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
         places.append(KeyPlace(at, end, style=style, number=number))
         whole, dot, _ = number.partition(".")
@@ -236,6 +234,12 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
 
 
 _WIDE: Final = str.maketrans("（）．：【】", "().:[]")
+
+
+def text_of(item: Item) -> str:
+    """A line, or the rows of a table below its names of columns."""
+    rows = [line.text.replace("\t", "    ") for line in item.block.lines]
+    return item.text if item.line else "\n".join(rows[1 if rows and all(map(column_of, APART.split(rows[0]))) else 0 :])
 
 
 def _short(draft: Draft, text: str) -> float:

@@ -51,10 +51,12 @@ _JUDGED = both_scripts(
     re.DOTALL,
 )
 """A solution that begins with the judgement."""
+_CELL = re.compile(r"[(（]?[A-J]{1,4}[)）]?")
+"""A label in a cell of its own."""
+_SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
 _LABEL_ALONE = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*|[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
-_TO_WRITE_ON = re.compile(r"[_＿…\s.]*_{3,}[_＿…\s.]*")
 
 AT_ONCE = both_scripts(
     r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])|(?<=】)(?=解答\s)"
@@ -75,8 +77,6 @@ _WIDEST = 40
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_FIRST_PART = both_scripts(r"part\s[a1I]\b|[(（]?(?:1|a|i|一)[)）]", re.IGNORECASE)
-_NEXT_PART = both_scripts(r"(?:^|\n)(?:part\s(?:[b2]|II)\b|[(（]?(?:2|b|ii|二)[)）])", re.IGNORECASE)
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
@@ -84,17 +84,19 @@ WORTH = re.compile(
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
-_PART_LABEL = re.compile(
-    r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
+PART = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
+"""The label of a part."""
+SERIES = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+"""Labels of parts: where one begins, only the next of the same series is another part."""
+_LABELS_AND_VALUE = re.compile(
+    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
 )
-_LABELS_AND_VALUE = re.compile(r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*)\n[ \t]*解析(?=\s)")
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""
 _HEADS_OF_TEXT = ("Answer", "Answer.", "Answers.")
 """Heads of answers that are solutions if they have several lines."""
 _RULE = re.compile(r"\n\s*[-=]{8,}")
-_ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ class Reading:
     problem: str = ""
 
 
+def is_choice(draft: Draft) -> bool:
+    """Checks for a question whose answer is a label or a judgement."""
+    return bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
+
+
 def labels(text: str) -> list[str]:
     """Labels of options that a text consists of."""
     plain = plain_width(text)
@@ -114,13 +121,17 @@ def labels(text: str) -> list[str]:
     return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?번?", plain.strip())) else []
 
 
+def is_label(text: str) -> bool:
+    """Checks for labels of options, or a sign of right or wrong."""
+    return bool(labels(text) or _SIGN.fullmatch(text.strip()))
+
+
 def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = False) -> Reading:
     """A printed answer and its solution in the form of a draft."""
-    answer, solution = ("" if _TO_WRITE_ON.fullmatch(text) else text.strip() for text in (answer, solution))
-    if draft.question_type in CHOICE_TYPES or draft.options:
-        return _choice(draft, answer, solution, letter_first)
-    if draft.question_type == "true_false":
-        return _judgement(answer, solution)
+    answer, solution = (text.strip() if text.strip("_＿….\n\t ") else "" for text in (answer, solution))
+    if is_choice(draft):
+        of_options = draft.options or draft.question_type in CHOICE_TYPES
+        return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
     if not answer:
         return Reading((), solution)
     if _LABEL_ALONE.fullmatch(answer):
@@ -147,6 +158,9 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
         chosen, reason = labels((groups.get("stated") or groups["label"]).rstrip(" .．。:：")), groups["reason"]
     if not chosen and len(ends := {*_LAST.findall(text)}) == 1:
         chosen, reason = [*ends.pop().upper()], text
+    cells = [*filter(_CELL.fullmatch, re.split(r"\s{3,}", text.partition("\n")[0])[1:])]
+    if not chosen and len(cells) == 1:
+        chosen, reason = labels(cells[0]), text
     if not chosen and answer:
         chosen = [option.label for option in draft.options if squeezed(option.text) == squeezed(answer)]
     if not chosen:
@@ -176,15 +190,11 @@ def _blanks(draft: Draft, answer: str, solution: str) -> Reading:
     return Reading(tuple(values), solution, f"{blanks} blanks, and a key that is one answer" if wrong else "")
 
 
-def _labels(text: str) -> dict[str, str]:
-    """The last label of each kind of parts in a text."""
-    return {kind: label for match in _PART_LABEL.finditer(text) for kind, label in match.groupdict().items() if label}
-
-
-def _after(kind: str, label: str) -> str:
-    if kind == "roman":
-        return _ROMAN[_ROMAN.index(label) + 1] if label in _ROMAN[:-1] else ""
-    return chr(ord(label) + 1)
+def _due(text: str) -> dict[str, str]:
+    """The last label of each series that begins a line of a text, by the label that is due."""
+    own = [match[2] for line in text.split("\n") if (match := PART.match(line))]
+    lasts = [(series, [label for label in own if label in series[:-1]][-1:]) for series in SERIES]
+    return {series[series.index(last[0]) + 1]: last[0] for series, last in lasts if last}
 
 
 def _split_parts(text: str) -> tuple[str, str] | None:
@@ -194,22 +204,22 @@ def _split_parts(text: str) -> tuple[str, str] | None:
     """
     question, place = "", 0
     answers: list[str] = []
-    kind = ""
+    following = ""
     heads = list(ANSWER_HEAD.finditer(text))
     for answer, later in zip(heads, [*heads[1:], None], strict=False):
         if answer.start() < place:
             continue
         question += text[place : answer.start()]
-        labels = _labels(question)
-        begins = {name: rf"[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d)" for name, label in labels.items()}
+        due = _due(question)
+        begins = {label: rf"[ \t]*[(（]?{label}\s?[)）.．](?!\d)" for label in due}
         begins |= {"rule": r"[ \t]*[-=]{8,}"} if later else {}
-        place = len(text)
-        for name, pattern in begins.items():
+        part, place = following, len(text)
+        for label, pattern in begins.items():
             if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
-                place, kind = match.start(), name
+                place, following = match.start(), label
         own = _RULE.sub("", text[answer.end() : place]).strip()
-        answers.append(f"({labels.get(kind) or len(answers) + 1}) {own}")
-    return (f"{question}{text[place:]}", "\n".join(answers)) if kind else None
+        answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
+    return (f"{question}{text[place:]}", "\n".join(answers)) if following else None
 
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
@@ -253,11 +263,8 @@ def take_topics(text: str) -> tuple[str, list[str]]:
 def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
     """Answer, solution and doubt of an entry's text for a draft: by heads, else by its lines and their lengths."""
     text = WORTH.sub("", text)
-    choice = bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
     if head := BEGUN.match(text):
         return "", text[head.end() :], ""
-    if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
-        return "", text, ""
     if draft.question_type in ("short_answer", "open_ended") and "\n" not in text:
         parts = split_parts(draft.question, text.strip())
         if len(parts) > 1 and all(len(part) <= LONGEST_ANSWER for part in parts):
@@ -274,13 +281,12 @@ def split_text(text: str, draft: Draft) -> tuple[str, str, str]:
     if head := SOLUTION_HEAD.match(f"\n{text}"):
         return "", text[head.end() - 1 :], ""
     first, _, rest = (part.strip() for part in text.partition("\n"))
-    if _OMITTED.fullmatch(text) or _TO_WRITE_ON.fullmatch(text):
+    if _OMITTED.fullmatch(text) or not text.strip("_＿….\n\t "):
         return "", "", ""
     if draft.question_type == "fill_in_blank" and 1 < count_blanks(draft.question) == len(text.strip().split("\n")):
         return text.strip(), "", ""
-    if (rest and not _is_value(first)) or (_FIRST_PART.match(first) and _NEXT_PART.search(rest)):
-        return "", text, ""
-    if rest and not choice and draft.question_type != "fill_in_blank":
+    of_values = is_choice(draft) or draft.question_type == "fill_in_blank"
+    if rest and not (of_values and _is_value(first)):
         return "", text, ""
     worth = _WORTH_EACH.search(first)
     answer, remark = (first[: worth.start()], worth["remark"].strip()) if worth else (first, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.keys.answers import is_label
 from livek12.dataset_builders.ingest.keys.words import LETTER
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -48,9 +48,6 @@ class Entry:
     Attributes:
         answer: "" if only a solution is given.
         label: print around its table (subject, form, elective parts), without spaces.
-        elective: its part (CSV only).
-        where: file and page or line, for messages.
-        source: name of the file, if there are several.
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
@@ -96,14 +93,13 @@ _LONGEST_KEY = 40
 """Characters of a row that is an answer; a longer one says what marks are for."""
 
 
-def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, Entry]], set[int]]:
-    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, and items in them.
+def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]]:
+    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, with their items.
 
     A row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
     total, without which no scheme is made.
     """
     rows: list[tuple[int, str, str, str]] = []
-    used: set[int] = set()
     begun = False
     for at, item in enumerate(items):
         table_rows = (
@@ -115,20 +111,15 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, 
         elif names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
             answer, points = names.index("answer"), names.index("points")
             own = [(at, row[0], row[answer], row[points]) for row in table_rows[1:] if len(row) == len(names)]
-            if any(
-                _CODES.fullmatch(mark) or (_PLAIN.fullmatch(mark) and _says_what_for(*row)) for _, *row, mark in own
-            ):
+            coded = any(_CODES.fullmatch(mark) for *_, mark in own)
+            if coded or any(_PLAIN.fullmatch(d) and b and ("(" in a or len(b) > _LONGEST_KEY) for _, a, b, d in own):
                 rows += own
                 begun = True
-                used.add(at)
                 continue
         if begun and (match := _ROW.fullmatch(item.text)):
             rows.append((at, match["cell"], match["text"], match["worth"] or match["mark"] or ""))
         elif begun and rows and names[:1] != ["number"]:
             rows[-1] = (*rows[-1][:2], f"{rows[-1][2]}\n{printed(item)}", rows[-1][3])
-        else:
-            continue
-        used.add(at)
     by_number: dict[int, list[tuple[str, str, str]]] = {}
     places: dict[int, int] = {}
     number = part = ""
@@ -139,17 +130,12 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[tuple[int, 
             places.setdefault(int(number), at)
             worth = f"[{mark.strip('[]')}]" if _PLAIN.fullmatch(mark) else mark
             by_number.setdefault(int(number), []).append((part, text, worth))
-    return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()], used
+    return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()]
 
 
 def printed(item: Item) -> str:
     """A line, or the rows of a table."""
     return item.text if item.line else table(item.block)
-
-
-def _says_what_for(cell: str, text: str) -> bool:
-    """A row of a part, or with more than an answer: a table of answers and points has neither."""
-    return bool(text) and ("(" in cell or len(text) > _LONGEST_KEY)
 
 
 def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> Entry:
@@ -192,12 +178,11 @@ def of_tables(items: Sequence[Item], where: str) -> Iterator[tuple[int, Entry]]:
         three = zip(rows, rows[1:], rows[2:], strict=False)
         two = any(_of_rows(a, b, where) and _of_rows(a, c, where) for a, b, c in three)
         in_rows = [] if two else [entry for pair in pairwise(rows) for entry in _of_rows(*pair, where)]
-        in_table = _by_columns(rows, where, _FITS * bool(items[own.start].line)) or in_rows
-        yield from ((own.start, entry) for entry in in_table)
+        yield from ((own.start, entry) for entry in _by_columns(rows, where, bool(items[own.start].line)) or in_rows)
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
-    """Rows of each table, and of lines that are rows: below names of columns, or of several cells that count up."""
+    """Rows of each table, and of lines that are rows: below names of columns, or answers below numbers."""
     at = 0
     while at < len(items):
         if not items[at].line:
@@ -216,42 +201,23 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
             at = end
             continue
         named = {"number", "answer"} <= {column_of(word) for word in words}
-        rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]
-        if named and rows:
+        rows = [*takewhile(bool, (_row(item.text, len(words)) for item in items[at + 1 :]))] if named else []
+        if rows:
             whole = [row[begin : begin + len(words)] for row in rows for begin in range(0, len(row), len(words))]
             yield [words, *whole], range(at, at + 1 + len(rows))
-        elif len(rows) > _FEWEST and [int(row[0]) for row in rows] == [int(rows[0][0]) + n for n in range(len(rows))]:
-            above = items[at - 1].text.split() if at else []
-            width, _ = Counter(map(len, rows)).most_common(1)[0]
-            head = above if len(above) == width else [""] * width
-            yield [head, *(row for row in rows if len(row) == width)], range(at, at + len(rows))
-        else:
-            rows = []
-        at += (len(rows) and len(rows) + named) or 1
+        at += 1 + len(rows)
 
 
 def _row(text: str, width: int) -> list[str]:
-    """Cells of a line: its words, if each `width` of them begin with a number, else a number and what is set apart."""
-    if width:
-        cells = text.split()
-        return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
-    first, *others = APART.split(text)
-    match = re.fullmatch(r"(\d{1,3})(?:[.．、)]?\s+(\S.*))?", first)
-    cells = [*filter(None, match.groups()), *others] if match else []
-    return cells if len(cells) > 2 else []
+    """Words of a line of which each `width` begin with a number."""
+    cells = text.split()
+    return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
 
 
-def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -> list[Entry]:
-    """Entries of a table: behind each column that counts, the column that holds answers.
-
-    The only other column of a table that counts from 1 needs only a fit of `alone`.
-    """
-    filled = (
-        [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]
-        if len({*map(len, rows)}) == 1
-        else []
-    )
-    rows = [[row[at] for at in filled] for row in rows] if filled else rows
+def _by_columns(rows: Sequence[Sequence[str]], where: str, of_lines: bool = True) -> list[Entry]:
+    """Entries of a table: behind each column that counts, the one that holds answers, or the only one if from 1 on."""
+    if len({*map(len, rows)}) == 1 and (filled := [cells for cells in zip(*rows, strict=True) if any(cells[1:])]):
+        rows = [*zip(*filled, strict=True)]
     titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
     names = [column_of(name) for name in rows[titled]] if rows else []
     rows = rows if any(names) or not rows or not NUMBER_CELL.fullmatch(rows[0][0]) else [[""] * len(names), *rows]
@@ -267,8 +233,8 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        needed = alone if len(columns) == 2 and rows[1][0].strip(".．、") == "1" else _FITS
-        if fits.get(best, 0) < needed or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
+        only = len(columns) == 2 and rows[1][0].strip(".．、") == "1" and not of_lines
+        if fits.get(best, 0) < (0 if only else _FITS) or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
             continue
         kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
         behind = columns[best + 1] if best + 1 < end and not names[begin] else ()
@@ -308,7 +274,7 @@ def _fit(cells: Sequence[str]) -> float:
     """The likeness of a column to one of answers: labels, else short values, that differ."""
     if not cells:
         return -_FITS
-    labels = sum(bool(_LABELS.fullmatch(cell)) for cell in cells) / len(cells)
+    labels = sum(is_label(cell) for cell in cells) / len(cells)
     short = sum(len(cell) <= _SHORT_VALUE for cell in cells) / len(cells)
     return 2 * labels + short - (len({*cells}) == 1 and len(cells) > _FEWEST)
 
@@ -332,7 +298,7 @@ def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Ent
     """Entries of a row of numbers, or spans, above one of answers, each behind its name: a table on its side."""
     numbers = [*dropwhile(lambda cell: not (NUMBER_CELL.fullmatch(cell) or _SPAN_CELL.fullmatch(cell)), above)]
     begin = len(below) - len(numbers)
-    if not numbers or begin < 0 or (begin and _LABELS.fullmatch(below[begin - 1])):
+    if not numbers or begin < 0 or (begin and is_label(below[begin - 1])):
         return []
     names = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
     rows: list[tuple[str, str]] = [names]
@@ -348,11 +314,6 @@ def _counts_up(cells: Sequence[str]) -> bool:
     fewest = _FEWEST - ("Q" in "".join(cells[:1]))
     each = [*dict.fromkeys(numbers)]
     return len(numbers) == len(cells) and len(each) >= fewest and each == [*range(each[0], each[0] + len(each))]
-
-
-def is_label(answer: str) -> bool:
-    """Checks for the label of an option, or of several."""
-    return bool(_LABELS.fullmatch(answer.strip()))
 
 
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
@@ -378,11 +339,6 @@ _LONGEST_LISTED = 120
 """Characters of an answer in a line of several, formulas as LaTeX."""
 _LABEL = 3
 """Characters of an answer that any line may have."""
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_LABELS = both_scripts(
-    rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
-)
-_SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 APART = re.compile(r"\s{3,}|\t")
 _FEWEST = 3
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)

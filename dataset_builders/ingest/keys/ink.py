@@ -15,7 +15,7 @@ from typing import Final
 
 from livek12.core.records import Option
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST
+from livek12.dataset_builders.ingest.keys.answers import LABEL_FIRST, PART, SERIES
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -37,9 +37,6 @@ _SHORT: Final = 3
 _BEGIN: Final = 20
 """Letters of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
-"""The label of a part."""
-SERIES: Final = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
 _BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)

@@ -14,16 +14,16 @@ from dataclasses import replace
 from itertools import count, groupby, takewhile
 from typing import Final
 
-from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
     SOLVES,
     WORTH,
     in_form,
+    is_choice,
     labels,
     split_text,
 )
@@ -48,8 +48,6 @@ _SPAN: Final = both_scripts(
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
-_DASH: Final = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
-"""Between a number and its answer, or a title."""
 _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
 """The number of what is heard or read, which is no question's."""
 _SURELY_SHORT: Final = 3
@@ -78,22 +76,21 @@ def listed_entries(
             break
         series.append(chosen)
         taken = {(place.item, place.number) for own in series for place in own.values()}
-        ends = _ends(items, series, free, drafts, paper)
+        ends = ends_of(items, series, free, drafts, paper)
         within = {at for start, _ in [*ends][:-1] for at in range(start, ends[start, _])}
+        within |= {at for at, item in enumerate(items) if item.line and item.line.pitch}
         free = [place for place in free if not (place.item in within or (place.item, place.number) in taken)]
     if not series:
         return []
-    ends = _ends(items, series, free, drafts, paper)
+    ends = ends_of(items, series, free, drafts, paper)
     entries = []
     for index, draft in enumerate(drafts):
         given = [_entry(draft, chosen[index], items, ends, name) for chosen in series if index in chosen]
-        entries += _joined(draft, [entry for entry in given if entry])
-    styles = Counter(place.style for place in series[0].values()).most_common(1)
+        entries += _joined(draft, given)
+    usual = Counter(place.style for place in series[0].values()).most_common(1)
     last = max((int(draft.number) for draft in drafts if draft.number.isdecimal()), default=0)
-    behind = {
-        int(place.number) for place in free if styles and place.style == styles[0][0] and place.number.isdecimal()
-    }
-    return [*entries, *(Entry(n, "", where=name) for n in takewhile(behind.__contains__, count(last + 1)))]
+    behind = {place.number for place in free if usual and place.style == usual[0][0]}
+    return [*entries, *(Entry(n, "", where=name) for n in takewhile(lambda n: str(n) in behind, count(last + 1)))]
 
 
 def _above(stream: Stream, places: Sequence[KeyPlace]) -> dict[int, str]:
@@ -110,22 +107,16 @@ def _above(stream: Stream, places: Sequence[KeyPlace]) -> dict[int, str]:
 
 def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
     """Places where an answer may be: rows, pieces of lines, and lines with a number."""
-    schemes, used = of_mark_schemes(items, name)
-    if schemes:
-        return [
-            KeyPlace(at, 0, style="scheme", number=str(own.number), nth=n, entry=own)
-            for n, (at, own) in enumerate(schemes)
-        ]
-    rest = [at for at in range(len(items)) if at not in used]
-    others = [items[at] for at in rest]
-    in_tables = [(rest[at], entry) for at, entry in of_tables(others, name)]
-    tabled = {at for at, _ in in_tables}
-    in_lines = [own for own in _of_lines(items, name) if own[0] not in used | tabled]
-    places = [KeyPlace(at, 0, style="table", number=str(entry.number), entry=entry) for at, entry in in_tables]
-    places += [KeyPlace(at, 0, style=style, number=number, entry=entry) for at, style, number, entry in in_lines]
-    heads = (place for place in numbered_lines(items) if place.item not in used | tabled)
-    places += [place for place in heads if not _MATERIAL.match(items[place.item].text)]
-    return [replace(place, nth=nth) for nth, place in enumerate(places)]
+    rows = [(at, "scheme", str(entry.number), entry) for at, entry in of_mark_schemes(items, name)]
+    heads: list[KeyPlace] = []
+    if not rows:
+        rows = [(at, "table", str(entry.number), entry) for at, entry in of_tables(items, name)]
+        tabled = {at for at, *_ in rows}
+        rows += [own for own in _of_lines(items, name) if own[0] not in tabled]
+        heads = [place for place in numbered_lines(items) if place.item not in tabled]
+        heads = [place for place in heads if not _MATERIAL.match(items[place.item].text)]
+    places = [KeyPlace(at, 0, style=style, number=number, entry=entry) for at, style, number, entry in rows]
+    return [replace(place, nth=nth) for nth, place in enumerate([*places, *heads])]
 
 
 def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str, Entry]]:
@@ -200,27 +191,21 @@ def _is_series(
     items: Sequence[Item],
 ) -> bool:
     """Checks for labels of most choices, solutions of labels, or most in the style of the first series."""
-    choices = [at for at, draft in enumerate(drafts) if _is_choice(draft)]
+    choices = [at for at, draft in enumerate(drafts) if is_choice(draft)]
     labelled = [{at for at in own if at in choices and _is_label(own[at], items)} for own in (*before, chosen)]
-    if 2 * len(labelled[-1]) > len(choices) > 0:
-        return True
     solved = len(labelled[0] & {*chosen})
-    if solved >= _FEWEST and 2 * solved > len(labelled[0]):
+    if 2 * len(labelled[-1]) > len(choices) > 0 or (solved >= _FEWEST and 2 * solved > len(labelled[0])):
         return True
     usual = Counter(place.style for place in before[0].values()).most_common(1)
     alike = sum(place.style == usual[0][0] for place in chosen.values()) if usual else 0
     return alike >= _FEWEST and 2 * alike >= len(before[0])
 
 
-def _is_choice(draft: Draft) -> bool:
-    return bool(draft.options) or draft.question_type in {*CHOICE_TYPES, "true_false"}
-
-
 def _is_label(place: KeyPlace, items: Sequence[Item]) -> bool:
-    return bool(labels(place.entry.answer if place.entry else items[place.item].text[place.end :]))
+    return bool(labels(place.entry.answer if place.entry else text_of(items[place.item])[place.end :]))
 
 
-def _ends(
+def ends_of(
     items: Sequence[Item],
     series: Sequence[Mapping[int, KeyPlace]],
     free: Sequence[KeyPlace],
@@ -241,13 +226,13 @@ def _ends(
         end = after if after is not None and place.item < after < end else end
         own = items[place.item : end]
         question = squeezed(drafts[index].markdown)
-        titles = ((at, squeezed(item.text)) for at, item in enumerate(own) if at and is_head(item.text))
+        titles = ((at, squeezed(item.text)) for at, item in enumerate(own) if at and _is_head(item.text))
         heads = (at for at, title in titles if title not in question)
         ends[order] = place.item + min([1 + paper.end([item.text for item in own[1:]]), *heads])
     return ends
 
 
-def is_head(text: str) -> bool:
+def _is_head(text: str) -> bool:
     """Checks for the title of a section, or its numeral alone."""
     counted = numeral(text)
     return is_section(text) or bool(counted and not text[counted[1] :].strip())
@@ -255,45 +240,29 @@ def is_head(text: str) -> bool:
 
 def _entry(
     draft: Draft, place: KeyPlace, items: Sequence[Item], ends: Mapping[tuple[int, int], int], name: str
-) -> Entry | None:
+) -> Entry:
     """The entry of a question at its place."""
     own = items[place.item : ends.get(place.order, place.item + _LONGEST_GRID)]
-    if place.entry:
-        unsure, first = place.entry.unsure, place.entry.answer
-        answer, solution = first, place.entry.solution
-        if not (place.entry.scheme or solution):
-            answer, solution, unsure = split_text(first, draft)
-        entry = replace(place.entry, answer=answer, solution=solution or None, unsure=unsure)
-    else:
-        entry = of_lines(draft, own, place.end, name)
+    entry = place.entry or of_lines(draft, own, place.end, name)
+    if place.entry and not (entry.scheme or entry.solution):
+        answer, solution, unsure = split_text(entry.answer, draft)
+        entry = replace(entry, answer=answer, solution=solution or None, unsure=unsure)
     entry = replace(entry, number=int(draft.number) if draft.number.isdecimal() else 0)
     return _weighed(replace(entry, of=draft.id, elective=draft.elective), own)
 
 
 def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:
     """The entry of a question in lines, of which the first has its number up to `end`."""
-    behind = items[0].text[end:]
-    dash = _DASH.match(behind)
-    first = _DASH.sub(r"\g<title>", behind)
+    first = re.sub(r"\A\s*[–—]\s*", "", text_of(items[0])[end:])
     worth = marks(first) if says_worth(first) else []
     titled = bool(worth) and (items[0].text[:1].isalpha() or bool(WORTH.fullmatch(first)))
     lines = ["" if titled else first, *map(printed, items[1:])]
     text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
-    named = titled or bool(dash and dash["title"] and not labels(first))
-    answer, solution, unsure = ("", text, "") if named and "\n" in text else split_text(text, draft)
+    key, solution, unsure = ("", text, "") if titled and "\n" in text else split_text(text, draft)
     listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or SOLVES.match(text))
-    points = sum(mark.points for mark in worth[:1]) if worth else None
-    return Entry(
-        0,
-        answer,
-        points,
-        solution or None,
-        where=where,
-        listed=listed,
-        unsure=unsure,
-        title=first if titled else "",
-        printed=text,
-    )
+    points = worth[0].points if worth else None
+    entry = Entry(0, key, points, solution or None, where=where, listed=listed, unsure=unsure, printed=text)
+    return replace(entry, title=first) if titled else entry
 
 
 def _weighed(entry: Entry, items: Sequence[Item]) -> Entry:
@@ -317,8 +286,6 @@ def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
     if len({squeezed("".join(readings[at].answer)) for at in answered}) > 1:
         return [entries[at] for at in answered]
     first = answered[0] if answered else 0
-    own = readings[first]
-    others = [reading.solution for at, reading in enumerate(readings) if at != first and reading.solution]
-    if own.answer and not own.solution and others:
-        return [replace(entries[first], answer=entries[first].answer, solution=others[0])]
-    return [entries[first]]
+    solutions = [reading.solution for at, reading in enumerate(readings) if at != first and reading.solution]
+    lacks = readings[first].answer and not readings[first].solution
+    return [replace(entries[first], solution=solutions[0]) if lacks and solutions else entries[first]]

@@ -17,7 +17,7 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys.answers import LETTER_FIRST, NO_HEAD, in_form, labels
+from livek12.dataset_builders.ingest.keys.answers import LETTER_FIRST, NO_HEAD, in_form, is_choice, labels
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.words import (
     LETTER,
@@ -74,11 +74,13 @@ def match(
     if not entries:
         theirs = sorted({_subject(entry.label) for entry in read})
         return list(drafts), [f"{source} is a key for {', '.join(theirs)}, not for this paper; none of it was taken"]
-    used: set[int] = set()
     paper = paper or PaperWords()
     words = QuestionWords({draft.id: draft.markdown for draft in drafts})
     matched, lines = [], []
-    by_draft = _candidates(drafts, entries, headings, used)
+    by_draft = {
+        draft.id: [at for at, entry in enumerate(entries) if _fits(entry, draft, drafts, entries, headings)]
+        for draft in drafts
+    }
     shared = Counter(at for own in by_draft.values() for at in own)
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     foreign = words.are_of_others(texts)
@@ -121,7 +123,7 @@ def match(
                 entry = _ended(_explained(entry, draft, lettered), draft, paper)
                 entry = replace(entry, unsure=next(filter(None, doubts), ""))
             matched.append(_compared(keyed(draft, entry, entry.source or source), entry, paper))
-    left = [entry for index, entry in enumerate(entries) if index not in used]
+    left = [entry for index, entry in enumerate(entries) if index not in owners]
     lost = _behind_the_last(matched, left)
     for entry in left:
         if entry.number in lost:
@@ -174,31 +176,14 @@ def _explained(entry: Entry, draft: Draft, lettered: bool) -> Entry:
     return replace(entry, answer="".join(reading.answer), solution=reading.solution or None)
 
 
-def _candidates(
-    drafts: Sequence[Draft], entries: Sequence[Entry], headings: str, used: set[int]
-) -> dict[str, list[int]]:
-    """Places of the entries of each question; those of its number and part are `used`."""
-    by_draft: dict[str, list[int]] = {}
-    for draft in drafts:
-        own = [at for at, entry in enumerate(entries) if _fits(entry, draft, entries, headings)]
-        used.update(own)
-        by_draft[draft.id] = [at for at in own if _serves(entries[at], draft, drafts)]
-    return by_draft
-
-
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
-    first = _head(entry)
+    first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
     of_table = entry.points is not None and not (entry.listed or entry.title)
     own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
     own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
-
-
-def _head(entry: Entry) -> str:
-    """The first line of an entry."""
-    return entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
 
 
 _QUESTION = 300
@@ -220,13 +205,6 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
     return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if sure else set()
 
 
-def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
-    """A letter without a part serves the only question of its number that has options."""
-    same = (other for other in drafts if other.number == draft.number)
-    choices = [other.id for other in same if other.options or other.question_type in CHOICE_TYPES]
-    return bool(entry.elective or entry.of) or not labels(entry.answer) or len(choices) != 1 or choices == [draft.id]
-
-
 _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]】])+\s*")
 """Behind a number, of the teacher: [三基类] [答题时间：3分钟]."""
 
@@ -240,7 +218,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     if solution and _REMARKS.match(answer):  # what is below them is the solution's
         answer = ""
     sign = {"x": "×", "X": "×"}.get(answer.strip(), answer.strip())
-    if not draft.options and draft.question_type in {*CHOICE_TYPES, "true_false"} and _SIGN.fullmatch(sign):
+    if not draft.options and is_choice(draft) and _SIGN.fullmatch(sign):
         doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
         draft = draft.model_copy(update={"question_type": "true_false", "doubts": doubts})
         answer = sign
@@ -345,16 +323,19 @@ def _subjects(label: str) -> list[str]:
     return [name for name in re.findall(r"[(（]([^()（）]{2,20})[)）]", label) if not re.search(r"[홀짝]수", name)]
 
 
-def _fits(entry: Entry, draft: Draft, entries: Sequence[Entry], headings: str) -> bool:
+def _fits(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence[Entry], headings: str) -> bool:
+    """Checks for an entry of a question, or of its number and part; a letter is of the only choice of its number."""
     if entry.of or str(entry.number) != draft.number:
         return entry.of == draft.id
-    form = _form(draft, headings)
+    form, part = _form(draft, headings), squeezed(_part(draft))
     if form and _form_of(entry.label) not in ("", form):
         return False
-    part = squeezed(_part(draft))
     if entry.elective:
         return _is_named(entry, draft.elective) or _is_named(entry, part)
-    return not (part and any(other.elective and _is_named(other, part) for other in entries))
+    if part and any(other.elective and _is_named(other, part) for other in entries):
+        return False
+    choices = [other.id for other in drafts if other.number == draft.number and is_choice(other)]
+    return not labels(entry.answer) or len(choices) != 1 or choices == [draft.id]
 
 
 def _is_named(entry: Entry, part: str) -> bool:

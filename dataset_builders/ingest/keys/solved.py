@@ -7,7 +7,6 @@ fills a blank or bracket is its answer, the rest, by parts, its solution.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -18,10 +17,10 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
-from livek12.dataset_builders.ingest.keys.answers import BEGUN, split_answered
-from livek12.dataset_builders.ingest.keys.entries import Entry, is_label
-from livek12.dataset_builders.ingest.keys.ink import PART, SERIES, Inked, inks_of, solution_of, take_ink
-from livek12.dataset_builders.ingest.keys.listed import is_head, listed_entries
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, SERIES, is_label, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     LETTER,
@@ -69,18 +68,12 @@ def aligned_entries(
 ) -> list[Entry]:
     """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers."""
     places = align(drafts, stream.items)
-    starts = sorted(place.item for place in places.values())
+    ends = ends_of(stream.items, [places], (), drafts, paper)
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     copies: dict[int, Entry] = {}
     spans: dict[int, list[Item]] = {}
     for index, place in sorted(places.items()):
-        following = bisect_right(starts, place.item)
-        end = starts[following] if following < len(starts) else len(stream.items)
-        own = stream.items[place.item : end]
-        end = 1 + paper.end([item.text for item in own[1:]])
-        question = squeezed(drafts[index].markdown)
-        heads = (at for at, item in enumerate(own) if at and is_head(item.text) and squeezed(item.text) not in question)
-        spans[index] = own[: min([end, *heads])]
+        spans[index] = stream.items[place.item : ends[place.order]]
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):

@@ -99,6 +99,10 @@ def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
         (["I6.B 17. A 18,C 19, D"], {16: "B", 17: "A", 18: "C", 19: "D"}),
         (["1. B 2. C 3. D", "Text 1", "W: Hello.", "4. run", "5. ran"], {1: "B", 2: "C", 3: "D", 4: "run", 5: "ran"}),
         (["二、判断题", "F T F T"], {1: "F", 2: "T", 3: "F", 4: "T"}),
+        (["#1 — B", "#2 — C"], {1: "B", 2: "C"}),
+        (["【1题答案】", "【答案】B", "【2题答案】", "【答案】C"], {1: "B", 2: "C"}),
+        (["1) [정답] ②", "2) [정답] ①"], {1: "②", 2: "①"}),
+        (["A1. B", "A2. C", "1. It is so.", "2. It is so, too."], {1: "B", 2: "C"}),
         (["他在第 3 A 组"], {}),
     ],
 )
@@ -153,6 +157,28 @@ def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -
     assert keys[:2] == ["12", "13"] and "这样" in keys[2] and "那样" in keys[3]
 
 
+def test_a_key_may_count_through_all_sections() -> None:
+    asked = ("一、选择题", *QUESTIONS[1:5], "二、填空题", "1. 甲的值是____。", "2. 乙的值是____。")
+    drafts = read(page(*asked), key=key_of("1. A", "2. B", "3. 12", "4. 13")).drafts
+    assert [draft.answer for draft in drafts] == [["A"], ["B"], ["12"], ["13"]]
+
+
+def test_two_lists_that_differ_are_refused() -> None:
+    paper = read(page(*QUESTIONS), key=key_of("1. A 2. B 3. C 4. D", "Version 2", "1. B 2. C 3. D 4. A"))
+    assert not any(draft.answer for draft in paper.drafts)
+    assert sum("several keys" in line for line in paper.unmatched) == 4
+
+
+def test_a_row_of_a_table_begins_a_key() -> None:
+    asked = page("1. Show that the limit is zero.", "2. Show that the sum of both is one.")
+    tables = [table_page("Solution\tMarks", f"{n}. (a) It tends to {n}\t1M") for n in (1, 2)]
+    both = replace(tables[0], blocks=[*tables[0].blocks, *tables[1].blocks])
+    drafts = read(asked, key=AnswerKey(name="k", pages={"k": [both]})).drafts
+    assert [f"It tends to {n}" in (draft.solution or "".join(draft.answer)) for n, draft in enumerate(drafts, 1)] == [
+        True
+    ] * 2
+
+
 def test_parts_with_heads_of_their_own_are_of_their_question() -> None:
     lines = "Question 1(a) [ 2 marks ]", "4", "Question 1(b) [ 3 marks ]", "5", "Question 2 [ 1 mark ]", "6"
     first, second = read(page("1. How many are red?", "2. How many are blue?"), key=key_of(*lines)).drafts
@@ -195,12 +221,14 @@ def test_rows_of_blanks_and_parts_are_one_answer() -> None:
     assert entries(table_page(*rows), of=found) == found
 
 
-def test_answers_are_in_the_column_that_holds_them() -> None:
+def test_answers_are_in_the_cell_that_holds_a_label() -> None:
     rows = ["1 Book on Table    B    *", "2 Block    D    *", "3 Power of Car    C    **", "4 Cow    C    **"]
-    found = {1: "B", 2: "D", 3: "C", 4: "C"}
-    assert entries("# Problem    Answer Difficulty", *rows, of=found) == found
-    alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 6)]
-    assert not {"A", "B", "C", "D"} & {*entries(*alike, of=dict.fromkeys(range(1, 6), "A")).values()}
+    drafts = read(page(*QUESTIONS), key=key_of("# Problem    Answer Difficulty", *rows)).drafts
+    assert [draft.answer for draft in drafts] == [["B"], ["D"], ["C"], ["C"]]
+    alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 5)]
+    assert not {"A", "B", "C", "D"} & {
+        "".join(draft.answer) for draft in read(page(*QUESTIONS), key=key_of(*alike)).drafts
+    }
 
 
 def test_a_row_of_letters_is_of_its_section_in_order() -> None:
