@@ -13,7 +13,7 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink, unanswered
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
@@ -100,7 +100,7 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
             if taken:
                 each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
                 all_taken.append(taken)
-        each.printed = solution_of(all_taken)
+        each.printed, each.unanswered = solution_of(all_taken), unanswered(all_taken)
     return body
 
 
@@ -193,6 +193,8 @@ def _draft(
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
+    if segment.unanswered and not draft.options:
+        draft = with_doubt(draft, "answer", f"no answer to {segment.unanswered} was told from its text", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft
