@@ -105,7 +105,7 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
-    """Labels of the options of most questions of a section that have any; else of as long lists in rows, no parts."""
+    """Labels of the options of most questions of a section; else of as long lists in rows, no parts."""
     labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
     if not labels:
         lists = (next(filter(are_in_rows, label_lists(draft.question)), None) for draft in drafts)
@@ -125,7 +125,7 @@ def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
 
 
 def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
-    """Sets the points of a section whose title has those of each blank, if the blanks that were found add up."""
+    """Sets the points of a section whose title has those of each blank, if the blanks add up."""
     each, (_, total) = points.each_blank(title), points.each_and_total(title)
     worth = [(each or 0) * (1 if drafts[at].options else count_blanks(drafts[at].question)) for at in places]
     if each and all(worth) and total in (None, sum(worth)):
