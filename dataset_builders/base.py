@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -89,10 +89,12 @@ class UniqueIds:
     64 bits of each id are stored (24 MB a million); a collision, in one of 37 million sources of a million, adds -2.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self._table = array("Q", bytes(8 << 10))
         self._count = 0
         self._copies: dict[str, int] = {}
+        for id in taken:
+            self._take(id)
 
     def claim(self, id: str) -> str:
         """The id itself, or the first free name made from it."""

@@ -13,7 +13,7 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink, unanswered
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
@@ -100,12 +100,12 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
             if taken:
                 each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
                 all_taken.append(taken)
-        each.printed = solution_of(all_taken)
+        each.printed, each.unanswered = solution_of(all_taken), unanswered(all_taken)
     return body
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
-    """Labels of the options of most questions of a section that have any; else of as long lists in rows, no parts."""
+    """Labels of the options of most questions of a section; else of as long lists in rows, no parts."""
     labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
     if not labels:
         lists = (next(filter(are_in_rows, label_lists(draft.question)), None) for draft in drafts)
@@ -125,7 +125,7 @@ def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
 
 
 def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
-    """Sets the points of a section whose title has those of each blank, if the blanks that were found add up."""
+    """Sets the points of a section whose title has those of each blank, if the blanks add up."""
     each, (_, total) = points.each_blank(title), points.each_and_total(title)
     worth = [(each or 0) * (1 if drafts[at].options else count_blanks(drafts[at].question)) for at in places]
     if each and all(worth) and total in (None, sum(worth)):
@@ -193,6 +193,8 @@ def _draft(
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
+    if segment.unanswered and not draft.options:
+        draft = with_doubt(draft, "answer", f"no answer to {segment.unanswered} was told from its text", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft

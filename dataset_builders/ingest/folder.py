@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.files import check_names, check_tree, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Image
 from livek12.core.run.access import Fence, only_writer
-from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 
@@ -71,12 +71,7 @@ class Folder:
         for name, digest in digests.items():
             if digest == sha256 and name not in taken:
                 return name
-        stem, copy = safe_name(file.stem), 1
-        name = stem
-        while name in digests or name in taken:
-            copy += 1
-            name = f"{stem}-{copy}"
-        return name
+        return UniqueIds([*digests, *taken]).claim(safe_name(file.stem))
 
     def save_page(self, paper_id: str, number: int, picture: bytes) -> None:
         """Writes the picture of a page; a source has none."""

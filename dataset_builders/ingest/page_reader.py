@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Pages: TypeAlias = range | tuple[Box, ...] | None
 PAGE_DPI: Final = 144
 CROP_DPI: Final = 200
-_SLOW: Final = b'{"slow":true}'
 
 
 def read_paper(
@@ -42,24 +41,21 @@ def read_paper(
     """Sends the pages of a paper, each within its limit of processor time."""
     path = what[0]
 
-    def send(message: bytes) -> None:
-        limit_time(limits[message == _SLOW])
-        link.send_bytes(message)
-
-    def refuse(why: str) -> None:
-        send(json.dumps({"error": why}).encode())
+    def send(**message: object) -> None:
+        limit_time(limits["slow" in message])
+        link.send_bytes(json.dumps(message, default=_plain).encode())
 
     try:
         limit_time(limits[0])
-        for page in read_here(*what, lambda: send(_SLOW)):
-            send(json.dumps({"page": page}, default=_plain).encode())
-        send(b'{"end":true}')
+        for page in read_here(*what, lambda: send(slow=True)):
+            send(page=page)
+        send(end=True)
     except UserError as error:
-        refuse(str(error))
+        send(error=str(error))
     except ImportError as error:
-        refuse(f"{path}: {_lacking(error)}")
+        send(error=f"{path}: {_lacking(error)}")
     except MemoryError:
-        refuse(f"{path}: needs more than {memory_bytes >> 20} MiB of memory; split the file")
+        send(error=f"{path}: needs more than {memory_bytes >> 20} MiB of memory; split the file")
 
 
 def _plain(value: object) -> object:

@@ -127,7 +127,11 @@ def _one(
         outcome.unchanged.append(paper_id)
         return
     try:
-        pages = _pages(pdf, folder, paper_id, options, reader, step)
+        pages = []
+        for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
+            folder.save_page(paper_id, page.number, page.image)
+            pages.append(replace(page, image=b""))  # one picture at a time is in memory
+            step()
         paper, pictures = read_paper(pdf, pages, paper_id, digest, options, template, key, parser)
     except UserError:
         if before is None:
@@ -136,18 +140,6 @@ def _one(
     folder.forget_pages(paper_id, beyond=len(pages))
     folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
     outcome.papers.append(paper)
-
-
-def _pages(
-    pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
-) -> list[PageBlocks]:
-    """The pages' blocks; pictures go to the folder one by one, to save memory."""
-    pages = []
-    for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
-        folder.save_page(paper_id, page.number, page.image)
-        pages.append(replace(page, image=b""))
-        step()
-    return pages
 
 
 def read_paper(
@@ -165,10 +157,9 @@ def read_paper(
     language = options.language or language_in(stream)
     body = take_answers(stream, segment(stream), language)
     title = _title(stream, body)
-    headings = _headings(stream)
+    heads = [text for texts in stream.headings.values() for text in texts]
+    headings = squeezed("".join([*heads, *(item.text for item in stream.items if item.box.bottom < TOP)]))
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
-    if not body.segments and not (parser and stream.items):
-        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
     lost: list[UnreadQuestion] = []
@@ -178,7 +169,13 @@ def read_paper(
     taken: list[Draft] = []
     unread = [each.line for each in lost]
     if options.take_parsed:
-        taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
+        from livek12.dataset_builders.ingest.models.parser import written
+
+        ids = UniqueIds(draft.id for draft in made.drafts)
+        names = [ids.claim(f"{paper_id}-q{safe_name(each.reply['number'])}") for each in lost]
+        own = [written(each, id, language, subject, template) for each, id in zip(lost, names, strict=True)]
+        taken = [draft for draft in own if draft]
+        unread = [each.line for each, draft in zip(lost, own, strict=True) if draft is None]
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
     letters = KeyPictures()
@@ -187,8 +184,7 @@ def read_paper(
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
-    printed_notes = (note for page in pages for note in page.notes)
-    notes = list(dict.fromkeys(printed_notes))
+    notes = list(dict.fromkeys(note for page in pages for note in page.notes))
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread
@@ -333,29 +329,6 @@ def _with_keys(
     return keyed, [LETTER.sub(UNREAD, line) for line in lines], given
 
 
-def _taken(
-    lost: Sequence[UnreadQuestion],
-    paper_id: str,
-    drafts: Sequence[Draft],
-    language: Language,
-    subject: str,
-    template: Template,
-) -> tuple[list[Draft], list[str]]:
-    """Drafts of questions that only the model reads, and lines of those that are not on their page so."""
-    from livek12.dataset_builders.ingest.models.parser import written
-
-    ids, taken, lines = UniqueIds(), [], []
-    for ruled in drafts:
-        ids.claim(ruled.id)
-    for question in lost:
-        id = ids.claim(f"{paper_id}-q{safe_name(question.reply['number'])}")
-        if draft := written(question, id, language, subject, template):
-            taken.append(draft)
-        else:
-            lines.append(question.line)
-    return taken, lines
-
-
 def _settled(draft: Draft) -> Draft:
     """Replaces part points that do not add up to the total by a doubt."""
     if draft.part_points and draft.points is not None and abs(sum(draft.part_points) - draft.points) > 1e-6:
@@ -371,11 +344,6 @@ def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
     origins = {block.origin for page in pages for block in page.blocks}
     advice = "" if origins & {"ocr", "source"} else " (pages that are pictures: --how ocr)"
     return f"{none}{advice}{': ' * (why[0] != ';')}{why}"
-
-
-def _headings(stream: Stream) -> str:
-    top = [item.text for item in stream.items if item.box.bottom < TOP]
-    return squeezed("".join([*(text for texts in stream.headings.values() for text in texts), *top]))
 
 
 def _title(stream: Stream, body: Body) -> str:

@@ -30,6 +30,8 @@ _AMID: Final = 4
 """So many answers in the ink outweigh one word of a question in it."""
 _NEW: Final = 0.7
 """Share of the words in the ink that a paper without answers does not have."""
+_MOST_LOOKS: Final = 12
+"""Of one paper."""
 _SHORT: Final = 3
 """Letters of a label or sign, which may come again."""
 _BEGIN: Final = 20
@@ -55,6 +57,7 @@ class Inked:
     Attributes:
         fills: of blanks.
         lines: of the solution, with the labels of their parts.
+        parts: labels of the question's parts.
         chosen: labels of options; `options`: their texts.
         amid: words left in a sentence.
         begins: the question itself does.
@@ -63,6 +66,7 @@ class Inked:
     rest: list[Item] = field(default_factory=list)
     fills: list[str] = field(default_factory=list)
     lines: list[tuple[str, Item]] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
     chosen: str = ""
     options: list[str] = field(default_factory=list)
     amid: int = 0
@@ -126,29 +130,37 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
     if ink in (_FILLED, _RULED):
         spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
+    if ink == TICKED and sum(bool(PART.match(item.text)) for item in items[1:]) > 1:
+        options = ()  # each part has its own
     set_so = _options_in(items, spans, options)
     if 2 * len(set_so) < len(options):
         taken.chosen = "".join(option.label for option in options if option.label in set_so)
         taken.options = [option.text for option in options if option.label in set_so]
-    kept, begun = {*set_so.values()}, False
+    kept, begun, lettered = {*set_so.values()}, False, False
     for place, item in enumerate(items):
         line, begin = item.line, skip * (place == 0)
         label = PART.match(line.text[begin:]) if line else None
-        due = _parts_behind(parts, label[1]) if label else []
+        due = _parts_behind(parts, label[1], not begun) if label else []
         if ink == _BELOW:
-            begun = bool(place and (_begins_below(items, place) or (begun and not due)))
+            begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
+            lettered |= place > 0 and begins_option(item.text)
         own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
         whole = begun or bool(line and own and ink not in (TICKED, _TICK) and _is_whole(line, own, begin))
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
-        parts = due or ([*parts, label[1]] if label and label[2] in ("a", "i", "1") else parts)
+        parts = due or parts
+        taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if line and own and not whole:
             rest, tail = _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken)
             if tail:
                 own_line = replace(line, text=tail, inks=(), pictures=[])
                 taken.lines.append((" ".join(parts), replace(item, line=own_line)))
+            if ink == TICKED:
+                taken.lines += [
+                    (" ".join(parts), replace(below, line=below.line)) for below in _below_option(items, place)
+                ]
             item.line = replace(line, text=rest, inks=())
         taken.rest.append(item)
     return taken
@@ -167,18 +179,31 @@ def solution_of(each: Sequence[Inked]) -> list[Item]:
     return [item for _, item in lines]
 
 
-def _begins_below(items: Sequence[Item], place: int) -> bool:
-    """Checks for the head of an answer, or a letter below the options."""
-    text = items[place].text
-    lettered = LABEL_FIRST.match(text) and any(begins_option(item.text) for item in items[1:place])
-    return bool(_HEAD.match(text) or lettered or begins_answer(text))
+def unanswered(each: Sequence[Inked]) -> str:
+    """The parts of a question without an answer, where others have one each."""
+    answered = {part for taken in each for part, _ in taken.lines}
+    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
+    lacking = dict.fromkeys(part for taken in each for part in taken.parts if part not in within)
+    return ", ".join(lacking) if len(answered) > 1 else ""
 
 
-def _parts_behind(parts: Sequence[str], label: str) -> list[str]:
-    """The labels of the part behind the last and of those around it; [] for another label."""
+def _below_option(items: Sequence[Item], place: int) -> list[Item]:
+    """The other lines of an option that another follows."""
+    end = next((at for at in range(place + 1, len(items)) if _LABEL.match(items[at].text)), len(items))
+    return [*items[place + 1 : end]] if end < len(items) and items[end].text.startswith(CHOICE) else []
+
+
+def _begins_below(text: str, lettered: bool) -> bool:
+    """Checks for the head of an answer, or a letter below `lettered` options."""
+    return bool(_HEAD.match(text) or begins_answer(text) or (lettered and LABEL_FIRST.match(text)))
+
+
+def _parts_behind(parts: Sequence[str], label: str, within: bool) -> list[str]:
+    """The labels of the part behind the last, or the first `within` it, and of those around it; [] for others."""
     bare, *around = (own.strip("()（） .．") for own in (label, *parts))
     before = {series[at - 1] for series in SERIES if bare in series and (at := series.index(bare))}
-    return next(([*parts[:at], label] for at, own in enumerate(around) if own in before), [])
+    at = next((at for at, own in enumerate(around) if own in before or (within and own == bare)), len(around))
+    return [*parts[:at], label] if at < len(around) or (within and bare in ("a", "i", "1")) else []
 
 
 def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
@@ -220,7 +245,7 @@ def _options_in(
         (place, at, squeezed(_LABEL.sub("", text, count=1)), squeezed(text))
         for place, item in enumerate(items)
         for at, (start, end) in enumerate(spans[place])
-        if item.line and (text := item.line.text[start:end])
+        if options and item.line and (text := item.line.text[start:end])
     ]
     for option in options:
         text = squeezed(option.text)
@@ -242,7 +267,8 @@ Question = tuple[Sequence[Item], int, Sequence[Option]]
 def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None) -> list[str]:
     """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
-    looks = {look for line in lines for *_, own in looks_of(line) for look in own}
+    usual = Counter(look for line in lines for *_, own in looks_of(line) for look in own)
+    looks = {look for look, _ in usual.most_common(_MOST_LOOKS)}
     looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
     answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
@@ -288,7 +314,9 @@ def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
         last = owners.get(id(item), last)
         if last and id(item) in inked:
             last.items.append(item)
-            last.items.sort(key=lambda own: places.get(id(own), 0))
+    for each in again.segments:
+        if not inked.isdisjoint(map(id, each.items)):
+            each.items.sort(key=lambda item: places.get(id(item), 0))
     return again
 
 

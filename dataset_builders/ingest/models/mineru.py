@@ -148,12 +148,15 @@ class _Output:
         folder = str(PurePosixPath(name).parent)
         try:
             if isinstance(layout, list):
-                by_page = _listed(layout)
+                pages = [(item.get("page_idx", 0), [{**item, "bbox": _shares(item)}]) for item in layout]
             else:
-                by_page = {int(page["page_idx"]) + 1: list(page.get("blocks", [])) for page in layout["pages"]}
+                pages = [(page["page_idx"], page.get("blocks", [])) for page in layout["pages"]]
+            by_page: dict[int, list[dict[str, Any]]] = {}
+            for number, items in pages:
+                by_page.setdefault(int(number) + 1, []).extend({**item, "folder": folder} for item in items)
         except (AttributeError, TypeError, ValueError, KeyError):
             raise UserError(f"{self.path}: {name} is not in a layout of MinerU that is known here") from None
-        return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
+        return by_page
 
 
 def _is_inside(file: Path, folder: Path) -> bool:
@@ -165,12 +168,8 @@ def _is_layout(name: str) -> bool:
     return base == "middle_json.json" or base.endswith("content_list.json")
 
 
-def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    pages: dict[int, list[dict[str, Any]]] = {}
-    for item in layout:
-        box = [float(value) / 1000 for value in item.get("bbox") or (0, 0, 1000, 1000)]
-        pages.setdefault(int(item.get("page_idx", 0)) + 1, []).append({**item, "bbox": box})
-    return pages
+def _shares(item: dict[str, Any]) -> list[float]:
+    return [float(value) / 1000 for value in item.get("bbox") or (0, 0, 1000, 1000)]
 
 
 def _blocks(item: dict[str, Any], page: int, output: _Output, origin: Origin) -> Iterator[Block]:
@@ -182,23 +181,20 @@ def _blocks(item: dict[str, Any], page: int, output: _Output, origin: Origin) ->
     kind = _KINDS.get(str(item.get("type", "text")), "text")
     text, caption = _text(item), _caption(item)
     picture = _picture(item, output) if kind in ("figure", "table", "formula") else None
-    if kind == "formula" and text:
-        text = f"${text.strip().strip('$').strip()}$"
-    unread = kind == "formula" and not text
+    if kind == "formula":
+        text = f"${text.strip().strip('$').strip()}$" if text else ""
     lines = [Line(text=line, box=box) for line in text.split("\n") if line.strip()]
-    if unread:
+    if kind == "formula" and not lines:
         lines = [Line(text=UNREAD, box=box, confidence=0.0, unread=True)]
     if lines or picture:
         yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin=origin)
 
 
 def _text(item: dict[str, Any]) -> str:
-    for name in ("table_body", "text", "latex"):
-        if isinstance(item.get(name), str):
-            return table_rows(item[name]) if "<t" in item[name] else str(item[name])
-    if isinstance(content := item.get("content"), str):
-        return table_rows(content) if "<table" in content else content
-    if isinstance(content, list):
+    for name in ("table_body", "text", "latex", "content"):
+        if isinstance(text := item.get(name), str):
+            return table_rows(text) if _ROW.search(text) else text
+    if isinstance(item.get("content"), list):
         return "".join(map(_span, _parts(item)))
     items = item.get("list_items")
     return "\n".join(str(line) for line in items) if isinstance(items, list) else ""

@@ -1,7 +1,7 @@
 """A model that reads papers: its engine, the cache of its replies, and the comparison of its readings with the rules'.
 
 Contract: two readings are equal if their letters, digits, signs and commands are, in the same order: white space and
-the spelling of LaTeX alone may differ. A doubt too many is better than a silence.
+the spelling of LaTeX alone may differ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPELLINGS: Final = {
 
 
 class Model:
-    """A started model, with a cache if there is a folder; UserError if there is no such engine or model."""
+    """A started model, with a cache if there is a folder; UserError if there is no such model."""
 
     def __init__(self, spec: ModelSpec, folder: Path | None) -> None:
         self._engine = spec.start()

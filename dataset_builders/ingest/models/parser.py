@@ -159,7 +159,7 @@ class Parser(Model):
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
     ) -> tuple[list[Draft], list[UnreadQuestion], list[str]]:
-        """The drafts with a doubt where the model reads their page otherwise, questions that only it reads, and notes.
+        """The drafts with a doubt where the model reads otherwise, questions that only it reads, and notes.
 
         A question of the model is the draft's that has its beginning, else that of its number on the page.
         """
@@ -198,7 +198,12 @@ class Parser(Model):
                 for draft in own:
                     if draft.page_numbers[0] == number:
                         theirs.setdefault(draft.id, "")
-        checked = [_reread(draft, theirs.get(draft.id), self.name) for draft in drafts]
+        checked = [*drafts]
+        for place, draft in enumerate(drafts):
+            if (text := theirs.get(draft.id)) is not None:
+                other = "other words, or another number, there" if text else "no such question there"
+                readings = draft.question, text[:MAX_TEXT]
+                checked[place] = with_doubt(draft, "parse", f"{self.name} reads {other}", 0.3, readings)
         lost.sort(key=lambda each: (each.page.number, each.line))
         differing = sum(text is not None for text in theirs.values())
         read, notes = sum(map(len, replies.values())), [f"{self.name}, {name}: {problems[name]}" for name in problems]
@@ -211,14 +216,6 @@ def _lost(page: PageBlocks, row: dict[str, Any], stands: bool, name: str) -> Unr
     where = f"question {one_line(row['number'], 20)}, page {page.number}: {name} reads it, the rules do not"
     text = f"{where}{'' if stands else ', and it is not on the page so'}: {one_line(row['question'], 80)}"
     return UnreadQuestion(page, row, text)
-
-
-def _reread(draft: Draft, theirs: str | None, name: str) -> Draft:
-    """A draft with a doubt if a model reads other words on its page, or no such question ("")."""
-    if theirs is None:
-        return draft
-    text = f"{name} reads {'other words, or another number, there' if theirs else 'no such question there'}"
-    return with_doubt(draft, "parse", text, 0.3, (draft.question, theirs[:MAX_TEXT]))
 
 
 def instructions(template: Template, file: str = "parse.txt") -> str:

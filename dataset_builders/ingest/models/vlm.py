@@ -244,12 +244,12 @@ class Reader(Model):
             yield replace(page, blocks=_compared(read, page.blocks), notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
-        square = picture.resize((_SIDE, _SIDE))
-        page = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
+        name, square = f"{number}.layout", picture.resize((_SIDE, _SIDE))
+        page = self._request(name, pdf.png(square), self.form.layout, LAYOUT_TOKENS)
         layouts, problems = self.ask([page], lambda _, text: layout_of(text, number), whole=True)
-        for problem in problems.values():
-            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(problem, 300)}")
-        return layouts[f"{number}.layout"]
+        if name in problems:
+            raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(problems[name], 300)}")
+        return layouts[name]
 
     def _read(
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
@@ -347,15 +347,11 @@ def _doubted(block: Block, rules: Sequence[Line]) -> Block:
     return replace(block, lines=read)
 
 
-def _pixels(picture: Picture, box: Box) -> tuple[int, int, int, int]:
-    left, right = round(box.left * picture.width), round(box.right * picture.width)
-    top, bottom = round(box.top * picture.height), round(box.bottom * picture.height)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
 def _crop(picture: Picture, region: PageRegion) -> Picture:
     """A region by itself, upright, no smaller than a model takes."""
-    crop = picture.crop(_pixels(picture, region.box))
+    left, right = (round(x * picture.width) for x in (region.box.left, region.box.right))
+    top, bottom = (round(y * picture.height) for y in (region.box.top, region.box.bottom))
+    crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
     if region.degrees:
         crop = crop.rotate(region.degrees, expand=True)
     short = _LEAST - min(crop.size)

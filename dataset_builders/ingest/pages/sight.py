@@ -29,6 +29,8 @@ _CHANGE: Final = 20
 """Grey values (of 255) by which ink changes a picture at least."""
 _MOSTLY: Final = 0.6
 """Share of a letter's box that has the colour of its ground."""
+_LEAST: Final = 2.5
+"""Grey values by which a letter darkens its box at least; the edge of a covered one does less."""
 _DARK: Final = 170
 """Grey values below which there is ink."""
 _WHITE: Final = 250
@@ -239,14 +241,15 @@ def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) 
     """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
-    differ = np.maximum(picture, other) - np.minimum(picture, other) > _CHANGE
+    differ = np.maximum(picture, other) - np.minimum(picture, other)
     tall, wide = differ.shape
     done = []
     for glyph in glyphs:
         bare = not glyph.text.strip() or glyph.right - glyph.left < 0.05 or glyph.bottom - glyph.top < 0.05
         left, right = (min(wide, max(0, round(x * scale + off))) for x, off in ((glyph.left, -1), (glyph.right, 1)))
         top, bottom = (min(tall, max(0, round(y * scale + off))) for y, off in ((glyph.top, -1), (glyph.bottom, 1)))
-        done.append(bool(bare or differ[top:bottom, left:right].any()))
+        ink = differ[top:bottom, left:right]
+        done.append(bool(bare or (ink.size and ink.max() > _CHANGE and ink.mean() > _LEAST)))
     return done
 
 

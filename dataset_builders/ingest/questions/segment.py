@@ -186,7 +186,7 @@ class Segment:
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
         printed: its answer or solution, told from its text by how it is set.
-        filled: the answers of its blanks, or the labels of its options, told so.
+        filled: the answers of its blanks, or the labels of its options, told so; `unanswered`: the other parts.
         guess: a line on text that may be of this question or of its neighbour.
         stray: its number does not go on from the last, or it has none.
         label: the letter that is its number, or its number with its level.
@@ -201,6 +201,7 @@ class Segment:
     inline: bool = False
     printed: list[Item] = field(default_factory=list)
     filled: str = ""
+    unanswered: str = ""
     guess: str = ""
     stray: bool = False
     label: str = ""

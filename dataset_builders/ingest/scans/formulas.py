@@ -17,8 +17,16 @@ import numpy as np
 
 from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
-from livek12.dataset_builders.ingest.scans.boxes import Read, inked, line_height, short_bars, stacks
-from livek12.dataset_builders.ingest.scans.scan import Dark, Grey, components
+from livek12.dataset_builders.ingest.scans.scan import (
+    Dark,
+    Grey,
+    Read,
+    components,
+    inked,
+    line_height,
+    short_bars,
+    stacks,
+)
 from livek12.dataset_builders.ingest.sources.mathml import joined as side_by_side
 
 UP: Final = "\x02"
@@ -78,7 +86,7 @@ def _spans(read: Read, page: Grey) -> list[_Span | None]:
     """Top and bottom of each letter's ink, if any."""
     cells = _cells(read, page)
     letters = [at for at, letter in enumerate(read.text) if not letter.isspace()]
-    tall = 0.6 * (read.box[3] - read.box[1])
+    tall = 0.6 * (read.height)
     done: list[_Span | None] = [None] * len(read.text)
     for pair, other in _paired([read.places[at] for at in letters], [(a + c) / 2 for a, _, c, _ in cells], tall):
         done[letters[pair]] = (cells[other][1], cells[other][3])
@@ -176,16 +184,13 @@ def latex_of(core: str) -> str:
             pieces.append(piece)
         elif not piece.isspace():
             pieces.append(symbol(piece))
-    text = _SCRIPTS.sub(lambda run: _script("^" if run[1] else "_", _plain_script(run[0])), side_by_side(pieces))
+    text = _SCRIPTS.sub(lambda run: _script("^" if run[1] else "_", run[0]), side_by_side(pieces))
     text = _MARKED.sub(lambda run: _script("^" if run[1] == UP else "_", re.sub("[\x02\x03]", "", run[0])), text)
     return text.replace("\x00", "\\sqrt{").replace("\x01", "}")
 
 
-def _plain_script(run: str) -> str:
-    return unicodedata.normalize("NFKC", run).replace("−", "-")
-
-
 def _script(mark: str, inner: str) -> str:
+    inner = unicodedata.normalize("NFKC", inner).replace("−", "-")
     return f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
 
 
@@ -238,7 +243,7 @@ def read_part(part: LinePart, reads: Mapping[Bounds, Read]) -> Read | None:
     if _WORDS.search(above.text + below.text):
         return None
     text = f"$\\frac{{{latex_of(above.text)}}}{{{latex_of(below.text)}}}$"
-    return Read(text, part.box, min(above.confidence, below.confidence))
+    return Read(text, *part.box, min(above.confidence, below.confidence))
 
 
 def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Read]:
@@ -264,15 +269,14 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
     runs: list[Read] = []
     for piece in pieces:
         last = runs[-1] if runs else None
-        if last is None or piece.box[0] - last.box[2] > GAP * tall:
+        if last is None or piece.left - last.right > GAP * tall:
             runs.append(replace(piece, places=()))
             continue
-        between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])
+        between = (last.right - _INTO * tall, home[1], piece.left + _INTO * tall, home[3])
         share = len(piece.text) / max(1, len(piece.text) + len(last.text))
         mean = last.confidence * (1 - share) + piece.confidence * share
-        runs[-1] = Read(
-            last.text + " " * (len(inked(dark, between, space)) > 1) + piece.text,
-            (last.box[0], last.box[1], max(last.box[2], piece.box[2]), last.box[3]),
-            min([mean, *(own for own in (last.confidence, piece.confidence) if own <= UNSURE)]),
-        )
+        room = " " * (len(inked(dark, between, space)) > 1)
+        sure = min([mean, *(own for own in (last.confidence, piece.confidence) if own <= UNSURE)])
+        right = max(last.right, piece.right)
+        runs[-1] = replace(last, text=f"{last.text}{room}{piece.text}", right=right, confidence=sure)
     return runs

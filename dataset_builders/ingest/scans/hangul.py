@@ -1,4 +1,4 @@
-"""Korean pages by two engines: tesseract knows Hangul, rapidocr knows digits, letters, signs and circled labels.
+"""Korean pages by two engines: tesseract knows Hangul, rapidocr digits, letters, signs and circled labels.
 
 Contract: sure syllables of tesseract are kept; the other engine reads the rest between them. A run ends at a wide gap.
 """
@@ -14,7 +14,6 @@ from statistics import median
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
-from livek12.dataset_builders.ingest.scans.boxes import Read, inked, line_height, short_bars, white
 from livek12.dataset_builders.ingest.scans.formulas import (
     GAP,
     UNSURE,
@@ -24,7 +23,7 @@ from livek12.dataset_builders.ingest.scans.formulas import (
     part_boxes,
     read_part,
 )
-from livek12.dataset_builders.ingest.scans.scan import Dark
+from livek12.dataset_builders.ingest.scans.scan import Dark, Read, inked, line_height, short_bars, white
 
 _HOCR: Final = re.compile(r"x_bboxes (?P<box>\d+ \d+ \d+ \d+); x_conf (?P<sure>[\d.]+)'>(?P<text>[^<]{1,12})<")
 _SURE, _SURE_ALONE = 0.7, 0.95
@@ -57,7 +56,7 @@ def letters_of(hocr: str) -> list[Letter]:
     letters = []
     for match in _HOCR.finditer(hocr):
         left, top, right, bottom = map(float, match["box"].split())
-        letters.append(Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100))
+        letters.append(Letter(html.unescape(match["text"]), left, top, right, bottom, float(match["sure"]) / 100))
     return letters
 
 
@@ -85,7 +84,7 @@ def _known(rows: Sequence[Sequence[Letter]]) -> set[Letter]:
     tall = median([letter.height for letter in likely]) if likely else 0.0
     near: set[Letter] = set()
     for syllable, other in (pair for row in rows for pair in pairwise(row)):
-        if syllable.hangul and other.hangul and other.box[0] - syllable.box[2] < _BESIDE * tall:
+        if syllable.hangul and other.hangul and other.left - syllable.right < _BESIDE * tall:
             near |= {syllable, other}
     return {
         syllable
@@ -111,12 +110,12 @@ def _pieces(dark: Dark, row: Bounds, letters: list[Letter], sure: set[Letter], w
         if letter is not None and letter not in sure:
             between.append(letter)
             continue
-        home = (at, row[1], letter.box[0] if letter else row[2], row[3])
+        home = (at, row[1], letter.left if letter else row[2], row[3])
         done += _between(dark, cut, home, between, wide, first=not done, last=letter is None)
         between = []
         if letter:
-            done.append(_Piece((letter.box[0], row[1], letter.box[2], row[3]), (), (letter,)))
-            at = max(at, letter.box[2])
+            done.append(_Piece((letter.left, row[1], letter.right, row[3]), (), (letter,)))
+            at = max(at, letter.right)
     return done
 
 
@@ -127,7 +126,7 @@ def _between(
     start, top, end, bottom = home
     text = "".join(letter.text for letter in letters)
     if text and set(text) <= _PUNCTUATION and not first:
-        box = (max(start, letters[0].box[0]), top, min(max(start, letters[-1].box[2]), end), bottom)
+        box = (max(start, letters[0].left), top, min(max(start, letters[-1].right), end), bottom)
         yield _Piece(box, (), tuple(letters))
         return
     left = start if first else white(dark, home, start, _SNAP * wide)
@@ -144,14 +143,14 @@ def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
     """The text of a piece: syllables themselves; else the other engine's if it is sure, else tesseract's."""
     text = "".join(letter.text for letter in piece.letters)
     if not piece.halves:
-        return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
+        return Read(text, *piece.box, min(letter.confidence for letter in piece.letters))
     other = read_part(piece, reads)
     hangul = not piece.stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
     if text and (other is None or (hangul and other.confidence < _CLEAR)):
-        return Read(text, piece.box, UNSURE)
+        return Read(text, *piece.box, UNSURE)
     if other and piece.within and not piece.stacked and _plain(other.text) != _plain(text):
         return replace(other, confidence=min(other.confidence, UNSURE))
-    return other or Read("", piece.box, UNSURE)
+    return other or Read("", *piece.box, UNSURE)
 
 
 def _plain(text: str) -> str:

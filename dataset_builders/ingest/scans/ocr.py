@@ -5,7 +5,6 @@ Contract: a missing program is reported in one line that names the command to in
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import subprocess
@@ -24,9 +23,10 @@ from livek12.core.languages import HANGUL, language_of
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.scans import hangul, scan
-from livek12.dataset_builders.ingest.scans.boxes import MOST_PARTS, Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
+from livek12.dataset_builders.ingest.scans.scan import MOST_PARTS, Read, line_height
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
@@ -112,7 +112,7 @@ class Reader:
         result = self._engine.recognize_txt(crops)
         rows = zip(kept, map(str.strip, result.txts), result.scores, result.word_results, strict=True)
         return [
-            Read(text, box, float(score), _places(text, words, box) if upright else ())
+            Read(text, *box, float(score), _places(text, words, box) if upright else ())
             for (box, upright), text, score, words in rows
             if text
         ]
@@ -151,22 +151,16 @@ def _run(command: list[str], data: bytes) -> bytes:
     return done.stdout
 
 
-def _encoded(picture: Picture) -> bytes:
-    buffer = io.BytesIO()
-    picture.convert("L").save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
-
-
 def _letters(picture: Picture, layout: str = "3") -> list[hangul.Letter]:
     command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", layout, "-c", "hocr_char_boxes=1", "hocr"]
-    return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
+    return hangul.letters_of(_run(command, png(picture.convert("L"))).decode(errors="replace"))
 
 
 _Home: TypeAlias = tuple[Bounds, list[hangul.Letter]]
 
 
 def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[_Home]:
-    """Boxes with tesseract's characters; it sees them one below another: of pages with frames it loses lines."""
+    """Boxes with tesseract's characters; it sees them one below another, as frames confuse it."""
     grey, scale = picture.convert("L"), min(_LINE / line_height(boxes), _SHEET / max(picture.size))
     ends = accumulate((box[3] - box[1] + 5) * scale + _LINE for box in boxes)
     sheets = groupby(zip(boxes, ends, strict=True), key=lambda pair: pair[1] // _SHEET)
@@ -189,9 +183,9 @@ def _letters_of_sheet(grey: Picture, boxes: Sequence[Bounds], scale: float) -> l
     for letter in _letters(sheet, "6"):
         place = min(len(boxes), max(1, bisect(tops, letter.centre[1] + _LINE / 4))) - 1
         (x, y), start = corners[place], tops[place]
-        start_x, end_x = (x + (value - _LINE) / scale for value in letter.box[::2])
-        upper, lower = (y + (value - start) / scale for value in letter.box[1::2])
-        homes[place][1].append(replace(letter, box=(start_x, upper, end_x, lower)))
+        start_x, end_x = (x + (value - _LINE) / scale for value in (letter.left, letter.right))
+        upper, lower = (y + (value - start) / scale for value in (letter.top, letter.bottom))
+        homes[place][1].append(replace(letter, left=start_x, top=upper, right=end_x, bottom=lower))
     return homes
 
 
@@ -202,7 +196,7 @@ def orientation(picture: Picture) -> tuple[int | None, bool]:
     small = picture.copy()
     small.thumbnail((1800, 1800))
     try:
-        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
+        text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], png(small.convert("L"))).decode(errors="replace")
         fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         turn = int(fields.get("Rotate", "0")) % 360
         sure = float(fields.get("Orientation confidence", "0")) > 3
@@ -212,7 +206,7 @@ def orientation(picture: Picture) -> tuple[int | None, bool]:
 
 
 def is_korean(picture: Picture) -> bool:
-    """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
+    """Checks the middle of an upright page for Hangul."""
     middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
     try:
         letters = _letters(middle) if "kor" in _languages() else []

@@ -22,9 +22,8 @@ from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.pages.text_layer import table_lines
 from livek12.dataset_builders.ingest.scans import ocr, scan
-from livek12.dataset_builders.ingest.scans.boxes import Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import formulas
-from livek12.dataset_builders.ingest.scans.scan import Dark
+from livek12.dataset_builders.ingest.scans.scan import Dark, Read, line_height
 
 
 def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> tuple[list[Piece], list[Bounds]]:
@@ -42,8 +41,7 @@ def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> t
     for table in (*grid.tables, *grid.asked):
         inside = [g for g in raw.glyphs if layout.contains(table.box, *g.centre)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
-    boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
-    return pieces, boxes
+    return pieces, [_scaled(piece.box, 1 / points) for piece in pieces]
 
 
 DPI: Final = 150
@@ -64,7 +62,7 @@ class Scanner:
         self._middle: float | None = None
 
     def page(self, picture: Picture, number: int, dpi: float) -> tuple[Picture, list[Block], list[str]]:
-        """The upright picture, its blocks, and notes; UserError if the engine for the language is not installed."""
+        """The upright picture, its blocks, and notes; UserError if an engine is not installed."""
         picture, reads, notes = self._read(picture)
         sheet = _sheet(picture, reads, number, 72 / dpi)
 
@@ -92,7 +90,8 @@ class Scanner:
                 korean = not self.language and (korean or ocr.is_korean(level))
                 self._reader = ocr.Reader(self.language or ("ko" if korean else "zh"))
             reads = self._reader.read(level)
-            sure = _sureness(reads)
+            letters = sum(len(read.text) for read in reads)
+            sure = sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
             notes = [f"turned by {angle} degrees"] * bool(angle)
             notes += [f"straightened by {askew:.1f} degrees"] * bool(askew)
             if sure > best[0] + 0.1:
@@ -100,11 +99,6 @@ class Scanner:
             if sure > POOR or not reads or (angle == turn and ocr.is_korean(level)):
                 break
         return best[1:]
-
-
-def _sureness(reads: list[Read]) -> float:
-    letters = sum(len(read.text) for read in reads)
-    return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
 
 
 def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:

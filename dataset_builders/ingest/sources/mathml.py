@@ -23,12 +23,8 @@ _ACCENTS: Final = {
 _SIGNS: Final = {"\\to": "→", "\\rightarrow": "→", "\\hat{}": "^", "\\_": "_", "\\sim": "~"}
 """Accents that are written as symbols."""
 _STYLES: Final = {
-    "double-struck": "mathbb",
-    "script": "mathcal",
-    "fraktur": "mathfrak",
-    "b": "mathbf",
-    "bold": "mathbf",
-}
+    "double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "b": "mathbf", "bold": "mathbf",
+}  # fmt: skip
 _WORDS: Final = re.compile(rf"[一-鿿{HANGUL}][一-鿿{HANGUL}\s，、。]*")
 _BASES: Final = re.compile(r"\\?[^\\{}\s]|\\[A-Za-z]+|\{.*\}|\\math[a-z]+\{[^{}]*\}", re.DOTALL)
 _OPERATORS: Final = re.compile(r"\\(?:lim|max|min|sup|inf|sum|prod|int|iint|oint|bigcup|bigcap|coprod)\b\s*")
@@ -158,10 +154,9 @@ def _grouped(node: Element) -> str:
 
 
 def _nary(node: Element) -> str:
-    shown = [name for name in ("sub", "sup") if _setting(node, f"{name}Hide") not in ("1", "on", "true")]
-    limits = {name: _part(node, name) for name in shown}
-    sign = symbol(_setting(node, "chr", "∫"))
-    return joined([_scripts(sign, limits.get("sub", ""), limits.get("sup", "")), " ", _part(node, "e")])
+    hidden = [_setting(node, f"{name}Hide") in ("1", "on", "true") for name in ("sub", "sup")]
+    below, above = ("" if hides else _part(node, name) for name, hides in zip(("sub", "sup"), hidden, strict=True))
+    return joined([_scripts(symbol(_setting(node, "chr", "∫")), below, above), " ", _part(node, "e")])
 
 
 def _fraction(node: Element) -> str:

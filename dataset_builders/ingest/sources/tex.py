@@ -136,12 +136,17 @@ _BRANCH: Final = re.compile(
     r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z])|(?:else|fi)(?![A-Za-z@]))"
 )
 """Begin, middle and end of a condition of TeX; those of packages have their branches as arguments."""
+_BRANCHES: Final = re.compile(
+    rf"\\(?:newif|let\s{{0,9}}\\[A-Za-z@]{{1,99}}\s{{0,9}}=?)\s{{0,9}}\\if[A-Za-z@]*|{_BRANCH.pattern}[A-Za-z@]*"
+)
+"""Pieces of conditions; the names that \\newif and \\let make begin none."""
+_COMPARED: Final = re.compile(r"\s*\\([A-Za-z@]+)\s*\\([A-Za-z@]+)\s*")
 _TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
 _COMMENT: Final = re.compile(
-    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(\\iffalse\b)|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
+    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
 )  # a comment, and what has none: a listing
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
@@ -151,11 +156,12 @@ _TAG: Final = re.compile(r"\\tag\*?\s*\{")  # a remark beside a formula
 _SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
 _MARKUP: Final = re.compile(r"\\(?:textbf|bfseries|protect|zhnum|circled)?\s*|\\[A-Za-z]+\*?\{?|[{}*]")
-_NUMBERS: Final = {
-    "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter.",
-    "subquestions": "(decimal)", "problems": "decimal.", "exercises": "decimal.", "tasks": "(lowerLetter)",
+_LEVELS: Final = {
+    "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter."
 }  # fmt: skip
-_LEVELS: Final = ("decimal.", "(lowerLetter)", "lowerRoman.", "upperLetter.")
+_NUMBERS: Final = _LEVELS | {
+    "subquestions": "(decimal)", "problems": "decimal.", "exercises": "decimal.", "tasks": "(lowerLetter)"
+}  # fmt: skip
 _WORTH: Final = re.compile(r"(?:points?|score)?\s*=?\s*(\d{1,3}(?:\.\d)?|\\half)")
 
 
@@ -209,7 +215,7 @@ def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
         return match[0]
 
     def own_file(name: str, suffix: str) -> Path | None:
-        """A file of the paper's folder that is not opened yet, if it is not too large."""
+        """A file of the paper's folder that is not opened yet."""
         name = f"{name.removesuffix(suffix)}{suffix}"
         if name in tried:
             return None
@@ -232,12 +238,32 @@ def _uncommented(text: str) -> str:
     """A text without its comments; a listing is kept as it is."""
     pieces, place = [], 0
     while match := _COMMENT.search(text, place):
-        pieces += [text[place : match.start()], match[4] or ""]
+        pieces += [text[place : match.start()], match[3] or ""]
         place = match.end()
-        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2] or (match[3] and "\\fi"):
+        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2]:
             end = text.find(closing, place)
             place = end + len(closing) if end >= 0 else len(text)
-            pieces.append("" if match[3] else text[match.start() : place])
+            pieces.append(text[match.start() : place])
+    return _without_false("".join([*pieces, text[place:]]))
+
+
+def _without_false(text: str) -> str:
+    r"""A text without what \iffalse hides, if it ends."""
+    pieces, place, hidden = list[str](), 0, 0  # depth of what hides
+    opened: list[re.Match[str]] = []
+    for token in _BRANCHES.finditer(text):
+        if token[1] == "if":
+            opened.append(token)
+            hidden = hidden or (len(opened) if token[0] == "\\iffalse" else 0)
+        elif token[1] and opened:
+            if hidden == len(opened):
+                pieces.append(text[place : opened[-1].start()])
+                place, hidden = token.end(), 0
+            elif token[1] == "fi" and opened[-1][0] == "\\iffalse" and not hidden:
+                pieces.append(text[place : token.start()])
+                place = token.end()
+            if token[1] == "fi":
+                opened.pop()
     return "".join([*pieces, text[place:]])
 
 
@@ -367,6 +393,10 @@ class Reader:
 
     def _condition(self, text: str, place: int, flag: str) -> int:
         r"""Reads the branches of \if, \else and \fi; the place behind them."""
+        if flag == "x" and (names := _COMPARED.match(text, place)):
+            first, second = (self.macros.get(name, self.offered.get(name)) for name in names.groups())
+            self.flags["x"] = first == second if first or second else None
+            place = names.end()
         depth, begin, branches = 0, place, list[str]()
         for match in _BRANCH.finditer(text, place) if self.expansions < MAX_EXPANSIONS else ():
             depth += (match[1] == "if") - (match[1] == "fi")
@@ -418,37 +448,34 @@ class Reader:
             place = self.define(text, match)
 
     def define(self, text: str, match: re.Match[str]) -> int:
-        """Takes a macro, an operator, an environment or a counter that a text defines; the place behind it."""
+        """Takes a macro, an environment or a counter that a text defines; the place behind it."""
         place, many, default = match.end(), len(match["many"] or "") // 2, None
         if match["counter"]:
             _, arguments, place = _arguments(text, place, 1 + (match["counter"] in ("setcounter", "addtocounter")))
             outer, place = _group_if("[", text, place)
             self._count(match["counter"], arguments or [""], outer)
             return place
-        number, place = _group_if("[", text, place)
         if match["form"]:
             form, place = _group_if("{", text, place)
             if not (given := _FORM.fullmatch(form or "")):
                 return _group_if("{", text, place)[1]
             default = "" if given[1] else given[2]
             many = given[3].count("m") + (default is not None)
-        if number is not None:
-            many = int(number) if number.isdecimal() else 0
-            default, place = _group_if("[", text, place)
-        body, place = _group_if("{", text, place)
-        if body is None or many > 9 or _LATEX3.search(body):
+        options, bodies, place = _arguments(text, place, 1 + (match["kind"] == "environment"))
+        if options:
+            many = int(options[0]) if options[0].isdecimal() else 0
+            default = options[1] if len(options) > 1 else None
+        if not bodies or many > 9 or _LATEX3.search(bodies[0]):
             return place
-        body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
-        ending = ""
-        if match["kind"] == "environment":
-            last, place = _group_if("{", text, place)
-            ending = last or ""
+        body, ending = [*bodies, ""][:2]
+        if "MathOperator" in match[0]:
+            body = f"\\operatorname{{{body}}}"
         elif match["kind"] == "tcolorbox":
             title = _TITLE.search(body)
             body = f"\\par {title[1].strip('{} ')}\\par " if title else "\\par "
-        elif match["kind"]:
+        elif match["kind"] in ("theorem", "theorem*"):
             outer, place = _group_if("[", text, place)
-            counter = number or match["environment"]
+            counter = options[0] if options else match["environment"]
             many, default, ending = 1, "", "\\par "
             if match["kind"] == "theorem":
                 if counter == match["environment"]:
@@ -463,7 +490,7 @@ class Reader:
         return place
 
     def _count(self, name: str, arguments: list[str], outer: str | None = None) -> None:
-        """Sets, steps or makes a counter; one named like the innermost list is that of its items."""
+        """Sets, steps or makes a counter, which may be that of the innermost list."""
         counter, kind = arguments[0], arguments[0].rstrip("iv")
         amount = re.sub(r"\s", "", arguments[1]) if len(arguments) > 1 else "1"
         if name == "newcounter":
@@ -652,7 +679,7 @@ class Reader:
         return end
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
-        """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
+        """Reads a command within a paragraph; the place behind it, or where its text begins."""
         options, arguments, end = given
         if name.startswith("the") and name[3:] in self.counters:
             self.paragraph.text += str(self.counters[name[3:]])
@@ -726,13 +753,7 @@ class Reader:
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
-        self.flush()
-        self.lists.append(Numbering("upperLetter.", kind="choices"))
-        for argument in arguments:
-            self._choice()
-            self.run(argument)
-        self.flush()
-        self.lists.pop()
+        self._list("choices", "".join(f"\\item{{}}{argument}" for argument in arguments))
         answer = re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options))
         self.writer.answers += [answer[1]] if answer and answer[1] not in self.writer.answers else []
 
@@ -788,7 +809,7 @@ class Reader:
         return behind
 
     def _list(self, name: str, body: str) -> None:
-        """An environment; one that is none of a list is read as if it were not there."""
+        """Reads a list, or another environment as if it were not there."""
         opened, is_own = len(self.lists), self._defines(name)
         if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
             name, body = "" if opened else "questions", f"\\qs {body}"
@@ -835,7 +856,7 @@ class Reader:
         if short and "=" not in given:
             return f"{short[1]}{NUMBER_FORMS[short[2]]}{short[3]}".strip()
         depth = sum("enum" in item.kind for item in self.lists)
-        return "(decimal)" if self.lists and not depth else _LEVELS[min(depth, 3)]
+        return "(decimal)" if self.lists and not depth else [*_LEVELS.values()][min(depth, 3)]
 
     def _table(self, body: str) -> None:
         self.flush()

@@ -1,7 +1,7 @@
 """Web pages and Markdown.
 
-Contract: a page is text: its scripts do not run, nothing is fetched, and only pictures within it (data addresses) are
-taken. Invisible text is left out. Markdown is made HTML first, with its formulas kept aside.
+Contract: scripts do not run, nothing is fetched, and only pictures within the page are taken. Invisible text is left
+out. Markdown is made HTML first, with its formulas kept aside.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _titles(front: str) -> list[str] | None:
         fields = yaml.load(front, yaml.BaseLoader)  # texts as they are written
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    if not (isinstance(fields, dict) and all(re.fullmatch(r"[\w-]+", str(name)) for name in fields)):
+    if not (isinstance(fields, dict) and all(re.fullmatch(r"[a-z][\w-]*", str(name)) for name in fields)):
         return None
     named = [fields.get(name, "") for name in ("title", "subtitle", "author", "date")]
     lists = [(value if isinstance(value, list) else [value])[:_AUTHORS] for value in named]

@@ -65,6 +65,7 @@ def read(path: Path) -> Writer:
 
 
 _NONE: Final = Element("none")
+_RULES: Final = ({"line"}, {"straightConnector1"}, {"line", "straightConnector1"})  # shapes of a drawing that is a rule
 
 
 class _Builder(TreeBuilder):
@@ -370,10 +371,12 @@ class _Document:
             if sum(len(_INKED.sub("", p.text)) for p in cell) > (_LABEL if grouped else _SHORT_LABEL)
         ]
         self.boxes += [text for cell in boxes for text in cell]
-        place = self.floating if _floats(node) else paragraph
+        floats = any(part.tag == "anchor" or "position:absolute" in part.get("style", "") for part in node.iter())
+        place = self.floating if floats else paragraph
         drawn = [picture for picture in pictures if picture and place.picture(picture)]
         lost = len(drawn) < len(pictures) or len(boxes) < len(texts) or grouped
-        if lost or not (pictures or texts or _is_rule(node)):
+        is_rule = {part.get("prst") for part in node.iter("prstGeom")} in _RULES
+        if lost or not (pictures or texts or is_rule):
             place.gap()
 
 
@@ -427,15 +430,6 @@ def _within(node: Element, *names: str) -> Iterator[Element]:
             yield child
         elif child.tag not in _SKIPPED:
             yield from _within(_chosen(child), *names)
-
-
-def _floats(node: Element) -> bool:
-    return any(part.tag == "anchor" or "position:absolute" in part.get("style", "") for part in node.iter())
-
-
-def _is_rule(node: Element) -> bool:
-    shapes = [part.get("prst") for part in node.iter("prstGeom")]
-    return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
 
 
 _SWITCH: Final = re.compile(

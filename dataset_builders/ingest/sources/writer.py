@@ -1,7 +1,7 @@
 """Paragraphs and tables of a source as the blocks of a page.
 
-Contract: a source has no pages, so all its blocks are on one page without a picture, one below the other. Nothing
-outside the source is read. What is not understood becomes `UNREAD` in its line.
+Contract: all blocks are on one page without a picture, one below the other. Nothing outside the source is read. What is
+not understood becomes `UNREAD` in its line.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Writer:
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
     def reveal(self, put: Callable[[Paragraph], None] | None = None) -> None:
-        """Adds what a paper hides of the question above, or puts it elsewhere, and forgets it."""
+        """Adds what a paper hides of the question above, or puts it elsewhere."""
         sign = "" if all(re.fullmatch("[A-H]", answer) for answer in self.answers) else "；"
         for head, texts, join in (("【答案】", self.answers, sign), ("【解析】", self.solutions, "\n")):
             text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
@@ -158,7 +158,7 @@ class Writer:
             self.blocks.append(Block(kind="table", box=box, lines=lines, origin="source"))
 
     def page(self) -> PageBlocks:
-        """The page of all blocks; it has no width, as nothing of it is drawn."""
+        """The page of all blocks; as nothing of it is drawn, it has no width."""
         return PageBlocks(number=1, width=0.0, height=0.0, image=b"", blocks=self.blocks, notes=list(self.notes))
 
     def _line(self, text: str, paragraph: Paragraph, pictures: list[bytes]) -> Line:

@@ -16,9 +16,9 @@ from PIL.Image import Image as Picture
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.scans import formulas, hangul, ocr
-from livek12.dataset_builders.ingest.scans.boxes import Read
 from livek12.dataset_builders.ingest.scans.hangul import Letter
 from livek12.dataset_builders.ingest.scans.ocr import _LINE as LINE
+from livek12.dataset_builders.ingest.scans.scan import Read
 from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
 WIDE, TALL = 20, 30
@@ -34,7 +34,7 @@ def drawn(text: str, sure: float = 0.99) -> tuple[np.ndarray, list[Letter]]:
             continue
         dark[8:TALL, x + 1 : x + WIDE - 1] = True
         known = "가" <= letter <= "힣"
-        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4))
+        letters.append(Letter(letter if known else "@", *(x, 5, x + WIDE, TALL), sure if known else 0.4))
         x += WIDE
     return dark, letters
 
@@ -45,7 +45,7 @@ def engine(answers: Sequence[str]) -> tuple[list[Bounds], hangul.ReadBoxes]:
 
     def read(boxes: Sequence[Bounds]) -> list[Read]:
         asked.extend(boxes)
-        return [Read(text, box, 0.97) for text, box in zip(answers, boxes, strict=False)]
+        return [Read(text, *box, 0.97) for text, box in zip(answers, boxes, strict=False)]
 
     return asked, read
 
@@ -95,7 +95,7 @@ def test_many_lines_are_shown_to_tesseract_on_sheets_that_it_takes(monkeypatch: 
     def letters(sheet: Picture, _: str) -> list[Letter]:
         sheets.append(sheet)
         foot = sheet.height - 2.5 * LINE
-        return [Letter("가", (LINE, foot, 2 * LINE, foot + LINE), 0.99)]
+        return [Letter("가", *(LINE, foot, 2 * LINE, foot + LINE), 0.99)]
 
     monkeypatch.setattr(ocr, "_letters", letters)
     boxes = [(0.0, 12.0 * at, 90.0, 12.0 * at + 10) for at in range(700)]
@@ -116,7 +116,7 @@ def test_a_failure_of_tesseract_while_guessing_the_language_ends_nothing(monkeyp
 def test_the_language_is_guessed_before_a_page_is_turned_and_not_after(monkeypatch: pytest.MonkeyPatch) -> None:
     guesses: list[Picture] = []
     monkeypatch.setattr(ocr, "is_korean", lambda picture: bool(guesses.append(picture)))
-    unsure = [Read("x", (0.0, 0.0, 9.0, 9.0), 0.1)]
+    unsure = [Read("x", 0.0, 0.0, 9.0, 9.0, 0.1)]
     monkeypatch.setattr(ocr.Reader, "__init__", lambda self, language: None)
     monkeypatch.setattr(ocr.Reader, "read", lambda self, picture: unsure)
     scanner = Scanner("zh")

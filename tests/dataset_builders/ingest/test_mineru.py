@@ -42,7 +42,7 @@ NEW = {
         {
             "page_idx": 0,
             "blocks": [
-                {"type": "header", "bbox": [0.1, 0.02, 0.9, 0.04], "content": [span("Mock exam")]},
+                {"type": "header", "bbox": [0.1, 0.02, 0.9, 0.04], "content": [span("Mock exam of x<t")]},
                 {
                     "type": "text",
                     "bbox": [0.1, 0.1, 0.9, 0.15],
@@ -73,7 +73,7 @@ NEW = {
     ]
 }
 OLD = [
-    {"type": "header", "text": "Mock exam", "page_idx": 0, "bbox": [100, 20, 900, 40]},
+    {"type": "header", "text": "Mock exam of x<t", "page_idx": 0, "bbox": [100, 20, 900, 40]},
     {"type": "text", "text": "1. Water is H$_{2}$O?", "page_idx": 0, "bbox": [100, 100, 900, 150]},
     {"type": "equation", "img_path": "images/eq.png", "text": "", "page_idx": 0, "bbox": [100, 200, 900, 250]},
     {
@@ -126,7 +126,8 @@ def check(pages: list[PageBlocks]) -> None:
     (page,) = pages
     assert page.image
     assert [block.kind for block in page.blocks] == ["header", "text", "formula", "formula", "figure", "table"]
-    _, text, unread, formula, figure, table = page.blocks
+    header, text, unread, formula, figure, table = page.blocks
+    assert header.text == "Mock exam of x<t"
     assert text.text == "1. Water is H$_{2}$O?"
     assert unread.lines[0].unread and unread.picture is not None
     assert formula.text == "$x^2=4$"

@@ -11,8 +11,8 @@ import pytest
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.answers import split_answered
-from livek12.dataset_builders.ingest.keys.ink import inks_of, take_ink
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.keys.ink import inks_of, solution_of, take_ink
+from livek12.dataset_builders.ingest.pages.blocks import TICKED, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.report import counts
@@ -277,6 +277,14 @@ def test_parts_of_a_line_have_looks_of_their_own(source: str, look: str, part: s
     assert line.look == ""
 
 
+def test_letters_of_which_a_cover_leaves_an_edge_are_not_printed(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "paper.pdf"
+    covered = b"BT /F1 12 Tf 110 700 Td (covered) Tj ET 1 g 100 700.15 120 12 re f 0 g "
+    file.write_bytes(plain_pdf(1, covered + b"BT /F1 12 Tf 40 700 Td (1. Find) Tj ET"))
+    assert [block.text for block in pages_of(file)[0].blocks] == ["1. Find"]
+
+
 def test_white_letters_on_a_rule_are_not_printed(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     file = tmp_path / "paper.pdf"
@@ -324,3 +332,23 @@ def test_an_answer_below_each_part_ends_where_the_next_is_due() -> None:
     for draft, name in zip(read(page(*lines)).drafts, names, strict=True):
         assert draft.question.split("\n")[1:] == ["(a) What goes in blank 1?", "(b) Which is the word?", "(c) Why?"]
         assert " ".join([*draft.answer, draft.solution or ""]).split() == f"(a) x{name} (b) y{name} (i) second".split()
+
+
+def test_a_part_without_an_answer_is_doubted_where_the_others_have_one() -> None:
+    names = ("gold", "tin", "iron")
+    asked = ("{at}. Fill in.", "(a) Which metal?", "(b) Which word?", "Solution: y{n}", "(c) Why?", "Solution: z{n}")
+    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in asked]
+    for draft in read(page(*lines)).drafts:
+        assert "no answer to (a) was told from its text" in {doubt.text for doubt in draft.doubts}
+
+
+def test_the_ticked_option_of_each_part_is_its_answer() -> None:
+    made = page("1. Choose.", "a) Which?", "○ one", "and more", "○ two", "b) Why?", "○ three", "○ four")
+    for at in (2, 7):
+        made.blocks[at].lines[:] = [replace(made.blocks[at].lines[0], look=TICKED)]
+    options = [
+        Option(label=label, text=text) for label, text in zip("ABCD", ("one", "two", "three", "four"), strict=True)
+    ]
+    taken = take_ink(flatten([made]).items, 2, options, TICKED)
+    assert [item.text for item in solution_of([taken])] == ["a) one", "and more", "b) four"]
+    assert len(taken.rest) == 8 and not taken.chosen

@@ -290,6 +290,10 @@ def test_the_class_exam(tmp_path: Path) -> None:
          [r"$\begin{aligned} x &= 1 \\ y &= 2\end{aligned}$"]),
         (r"\begin{questions}\question a\setcounter{part}{5}\question b\setcounter{question}{6}\question c",
          ["1. a", "2. b", "7. c"]),
+        (r"\let\ifc\iffalse\newif\ifb\begin{document}a\iffalse b\ifb c\else d\fi\else{}e\iffalse f\fi\fi{}g\iffalse h",
+         ["aeg□h"]),
+        (r"\def\key{k}\question a\ifx\key\undefined\else b\fi\question c\ifx\none\undefined d\else e\fi",
+         ["1. a b", "2. cd e□"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -356,6 +360,7 @@ def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
         ("The set {.5}\n", ["The set {.5}"]),
         ("---\ntitle: [a, &b [c, c], &d [*b, *b], &e [*d, *d]]\nauthor: [Ann, Bo]\n---\n", ["a", "Ann, Bo"]),
         ("---\n- a\n---\n", ["a"]),
+        ("---\nSchool: X\n\nClass: 3\n---\n", ["School: X", "Class: 3"]),
     ],
 )  # fmt: skip
 def test_front_matter_of_markdown(tmp_path: Path, front: str, titles: list[str]) -> None:
