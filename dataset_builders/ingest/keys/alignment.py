@@ -112,7 +112,10 @@ def align(
     candidates.sort(key=lambda pair: (pair[1].order, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
     likeness = [_likeness(sections[place.item], titles[at], {*titles}) for at, place in candidates]
-    forms = [0.0 if listed is None else _form(drafts[at], place, items) for at, place in candidates]
+    alike = [(draft.question_type, *(option.label for option in draft.options)) for draft in drafts]
+    firsts = {(alike[at], place.order): (at, place) for at, place in reversed(candidates)} if listed is not None else {}
+    fits = {key: _form(drafts[at], place, items) for key, (at, place) in firsts.items()}
+    forms = [fits.get((alike[at], place.order), 0.0) for at, place in candidates]
     styles = {place.style for _, place in candidates} - {""}
     covers = {style: _cover(style, candidates) for style in styles}
     best = max((total for total, _ in covers.values()), default=0.0) or 1.0

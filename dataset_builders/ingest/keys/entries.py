@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
 
@@ -324,6 +325,7 @@ def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
     return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
+@lru_cache(maxsize=4096)
 def column_of(name: str) -> str:
     """The kind of a column by its name: number, answer, points, solution or elective; else ""."""
     words = re.sub(r"\(.*?\)", "", name.strip().lower()).split()
