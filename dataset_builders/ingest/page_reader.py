@@ -103,7 +103,6 @@ def read_here(
 
 
 def _boxes(paper: _Paper, document: Any, boxes: tuple[Box, ...]) -> Iterator[PageBlocks]:
-    """Each box as a page, numbered from 1."""
     for number, box in enumerate(boxes, 1):
         if not 1 <= box.page <= len(document):
             raise UserError(f"page {box.page}: the PDF has {len(document)} pages")
@@ -116,7 +115,6 @@ def _boxes(paper: _Paper, document: Any, boxes: tuple[Box, ...]) -> Iterator[Pag
 
 
 def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
-    """The page; if a rule fails on it, its picture and the reason."""
     try:
         return paper.page(page, number)
     except (UserError, ImportError, MemoryError):

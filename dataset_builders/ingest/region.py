@@ -101,7 +101,6 @@ def read_answer(key: Path, boxes: Sequence[Box], draft: Draft) -> Draft:
 
 
 def _on_page(box: Box, boxes: Sequence[Box]) -> Box:
-    """A box within a region, as one of its page."""
     frame = boxes[box.page - 1]
     width, height = frame.right - frame.left, frame.bottom - frame.top
     return Box(

@@ -110,7 +110,6 @@ def _is_near(run: list[_Numbered], after: _Numbered) -> bool:
 
 
 def _name_hung(runs: Sequence[Segment]) -> None:
-    """Numbers that stand alone begin questions if text on their right is about as high."""
     for run in runs:
         if run.digits and not run.number:
             for other in runs:
@@ -137,7 +136,6 @@ def _segment(run: Sequence[_Numbered]) -> Segment:
 
 
 def _number(piece: Sequence[Glyph], after: Sequence[Glyph]) -> int:
-    """The number at the beginning of a piece; one without a sign behind it has text there."""
     match = _NUMBER.match("".join(glyph.text.strip() for glyph in piece[:12]))
     if match and not match[2]:
         size = piece[0].size
@@ -194,7 +192,6 @@ def gutter(
 
 
 def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) -> bool:
-    """Checks that most text right of an x has something left of it on its level."""
     lefts = [(run.top, run.bottom) for run in texts if run.right <= x] + [(b[1], b[3]) for b in others if b[2] <= x]
     rights = [run for run in texts if run.left >= x]
     beside = sum(
@@ -204,7 +201,6 @@ def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) ->
 
 
 def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Span, crossing: int, free: bool) -> bool:
-    """Checks for two columns of text, each with lines as long as it is wide."""
     if min(len(lefts), len(rights)) < (3 if free else 5):
         return False
     fill_left = sum(b - a > _LONG * (x - ends[0]) for a, b in lefts)
@@ -215,20 +211,17 @@ def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Sp
 
 
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
-    """Checks that questions right of an x go on counting from those left of it."""
     left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
     columns = _edge_numbers(left), _edge_numbers(right)
     return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
 
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
-    """Checks that text begins where a column's numbers do: a single number may stand anywhere."""
     reach = math.inf if len(numbers) > 1 else numbers[0].left + _BESIDE * numbers[0].height
     return sum(run.left < reach for run in runs) >= _LEAST_AT_EDGE * len(runs)
 
 
 def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
-    """Numbers at the left edge of some text, from top to bottom."""
     opening = [run for run in runs if run.number]
     edge = min((run.left for run in opening), default=0.0)
     first = min((run.left for run in runs if not run.titled or run.number), default=0.0)  # a section's title hangs out
@@ -361,7 +354,6 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
-    """Runs; those of a pair of tall brackets or a fraction share one box."""
     for left, top, right, bottom in (*_brackets(sheet, runs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
@@ -400,7 +392,6 @@ def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
-    """Boxes around rules with text that is no longer right above and right below."""
     for rule in (rule for rule in rules if rule.flat):
         near = [run for run in runs if run.left < rule.right and rule.left < run.right]
         above = [run for run in near if -0.2 * run.size < rule.top - run.bottom < 0.6 * run.size]
@@ -551,7 +542,6 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
-    """Marks lines in which unread ink stands."""
     left: list[Bounds] = []
     for box in sheet.unread:
         near = [line for line in lines if _in_line(box, line)]
@@ -613,7 +603,6 @@ def _within(region: Bounds, x: float, y: float) -> bool:
 
 
 def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bounds]) -> list[Piece]:
-    """Paragraphs of a column; a gap, a figure or a frame ends one."""
     ordered = sorted(lines, key=lambda line: line.base)
     steps = sorted(b.base - a.base for a, b in pairwise(ordered) if b.base - a.base < 4 * b.size)
     usual = steps[len(steps) // 2] if steps else 0.0
@@ -622,7 +611,6 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
 
 
 def _is_under(box: Bounds, piece: Piece) -> bool:
-    """Checks for text right under or over a figure."""
     near = -2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24
     return near and box[0] < piece.box[2] and box[2] > piece.box[0]
 
@@ -630,14 +618,11 @@ def _is_under(box: Bounds, piece: Piece) -> bool:
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
     if line.base == last.base:  # in a frame at its end
         return True
-    size = max(last.size, line.size)
-    gap = line.box[1] - last.box[3]
-    if gap > 0.9 * size and line.base - last.base > 1.35 * usual:
-        return False
-    if gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
-        return False
+    size, gap = max(last.size, line.size), line.box[1] - last.box[3]
+    parted = gap > 0.9 * size and line.base - last.base > 1.35 * usual
     middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in (last.box, line.box)]
-    if any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames):
+    framed = any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames)
+    if parted or framed or gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
         return False
     return not any(middles[0][1] < piece.box[1] < middles[1][1] for piece in own)
 
@@ -654,19 +639,14 @@ def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
 
 
 def _record(line: TextLine, sheet: Sheet, crop: Crop) -> Line:
+    same = {name: getattr(line, name) for name in ("text", "bold", "place", "other", "look", "inks", "lined")}
     return Line(
-        text=line.text,
+        **same,
         box=box_of(line.box, sheet),
         size=line.size / sheet.height,
-        bold=line.bold,
         confidence=round(line.confidence if line.sound else min(line.confidence, 0.5), 3),
         unread=not line.sound or line.confidence < UNSURE,
         pitch=line.pitch / sheet.width,
-        place=line.place,
-        other=line.other,
-        look=line.look,
-        inks=line.inks,
-        lined=line.lined,
         pictures=[crop((a - _MARGIN, b - _MARGIN, c + _MARGIN, d + _MARGIN)) for a, b, c, d in line.shown],
     )
 

@@ -152,10 +152,11 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
 
 
 class Finder:
-    """Atoms by place; taken ones are gone."""
+    """Atoms by place, without spaces; taken ones are gone."""
 
     def __init__(self, atoms: list[Atom]) -> None:
-        self.atoms = sorted(atoms, key=lambda atom: atom.left)
+        self.spaces = [atom for atom in atoms if not atom.text.strip()]
+        self.atoms = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: atom.left)
         self.lefts = [atom.left for atom in self.atoms]
         self.widest = max((atom.right - atom.left for atom in atoms), default=0.0)
 
@@ -225,7 +226,6 @@ def tex(atoms: Iterable[Atom]) -> str:
 
 
 def _reference(atoms: Sequence[Atom]) -> Atom:
-    """The middle one of the biggest letters, as the line's base and size."""
     letters = [atom for atom in atoms if atom.built or atom.text not in STRETCHED] or list(atoms)
     size = max(atom.size for atom in letters)
     full = [atom for atom in letters if atom.size >= 0.87 * size]
@@ -265,7 +265,6 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
 
 
 def _overlap(atom: Atom, other: Atom) -> bool:
-    """Checks for two signs of a line one over the other: what they mean together was not read."""
     across = min(atom.right, other.right) - max(atom.left, other.left)
     apart = min(atom.bottom, other.bottom) < max(atom.top, other.top)
     on = abs(atom.span[0] - other.span[0]) < _ON * atom.size  # the tail of a Q may be under its u
@@ -274,7 +273,6 @@ def _overlap(atom: Atom, other: Atom) -> bool:
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
-    """A letter far off the line as big as those on it is part of an unread formula."""
     far = abs(script.base - reference.base) > 0.3 * reference.size
     return far and len(script.text) == 1 and script.text.isalnum() and script.size > _FULL * reference.size
 
@@ -378,7 +376,6 @@ def explains(text: str, atoms: Iterable[Atom]) -> bool:
 
 
 def _signs(*texts: str) -> Counter[str]:
-    """Letters and signs of LaTeX or text, in one spelling."""
     signs: Counter[str] = Counter()
     for text in texts:
         for token in _SIGN.findall(
@@ -430,7 +427,6 @@ def _absorb(tokens: list[_Token]) -> None:
 
 
 def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
-    """Joins letters that spell a word between spaces: "or", "if"."""
 
     def goes_on(run: list[_Token], token: _Token) -> bool:
         return all(_is_letter(each) for each in (run[-1], token)) and _gap(run[-1], token) < _SPACE
@@ -573,7 +569,6 @@ def _word(ink: Sequence[Atom], place: int, step: int) -> int:
 
 
 def _is_amid_word(ink: Sequence[Atom], place: int) -> bool:
-    """An unread letter (a ligature) of a word."""
     if ink[place].text != UNREAD:
         return False
     size = ink[place].size
@@ -583,7 +578,6 @@ def _is_amid_word(ink: Sequence[Atom], place: int) -> bool:
 
 
 def _wider(run: range, ink: Sequence[Atom], loose: Sequence[bool]) -> range:
-    """A run with the letters that touch it or stand within it."""
     left, right = min(ink[at].left for at in run), max(ink[at].right for at in run)
     first, last = run.start, run.stop
     for place, end in ((first - 1, first), (last, last - 1)):
@@ -651,7 +645,6 @@ def _neutral(tokens: list[_Token]) -> None:
 
 
 def _is_hyphen(tokens: Sequence[_Token], at: int) -> bool:
-    """A short line before a letter of the text, as in "x-axis"."""
     sign, after = tokens[at], tokens[at + 1 : at + 2]
     short = sign.text == "-" and sign.right - sign.left < 0.45 * sign.size
     return short and bool(after) and after[0].text.isalpha() and _gap(sign, after[0]) < _SPACE

@@ -52,7 +52,6 @@ _ACCENTS: Final = {
 _WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
 _OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
 """Arrows that may stand over letters."""
-_ARROW_ACCENTS: Final = frozenset(_OVER.values())
 _ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
 _LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*_ARROWS}
 """Signs with a label over or under them."""
@@ -99,7 +98,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     arrows = [atom for atom in atoms if atom.text in _OVER and _spans(atom, atoms)]
     for arrow in arrows:
         arrow.text = _OVER[arrow.text]
-    finder = Finder([atom for atom in atoms if atom.text not in _ACCENTS and atom.text.strip()])
+    finder = Finder([atom for atom in atoms if atom.text not in _ACCENTS])
 
     def goes_on(accent: list[Atom], sign: Atom) -> bool:
         first, before, over = accent[0], _letters_at(accent[-1], finder), _letters_at(sign, finder)
@@ -108,7 +107,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         return first.text == sign.text and joins and not apart
 
     signs = sorted((a for a in atoms if a.text in _ACCENTS), key=lambda atom: (round(atom.top), atom.left))
-    rest = [atom for atom in atoms if not atom.text.strip()]
+    rest: list[Atom] = []
     for accent, *pieces in chains(signs, goes_on):
         accent.right = max(accent.right, *(piece.right for piece in pieces), -math.inf)  # a long arrow of many pieces
         shaft: Placed = accent
@@ -117,7 +116,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             rules.remove(rule)
             shaft = rule
         tip = finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size)
-        finder.replace([atom for atom in tip if accent.text in _ARROW_ACCENTS and _head(atom, shaft)], [])
+        finder.replace([atom for atom in tip if accent.text in _OVER.values() and _head(atom, shaft)], [])
         if below := _letters_of(accent, finder, pointed=accent in arrows):
             made = _accented(_ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in _BRACES  # what is written at them is not read
@@ -125,11 +124,10 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         else:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
-    return [*finder.atoms, *rest]
+    return [*finder.atoms, *finder.spaces, *rest]
 
 
 def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
-    """The letters that an accent spans; those of a long one may be scripts, which are lower."""
     long = accent.width > 1.5 * accent.size
     return [
         atom
@@ -145,7 +143,6 @@ def _letters_of(accent: Atom, finder: Finder, *, pointed: bool) -> list[Atom]:
 
 
 def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
-    """Letters right under or over an accent."""
     near = (atom for atom in finder.between(sign.left, sign.right) if sign.left < atom.middle < sign.right)
     return [atom for atom in near if max(atom.top - sign.bottom, sign.top - atom.bottom) < sign.size]
 
@@ -172,7 +169,6 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
 
 
 def _head(atom: Atom, shaft: Placed) -> bool:
-    """Checks an unnamed sign for the head of a long arrow."""
     level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
     return not atom.sound and level and atom.height < 0.4 * atom.size
 
@@ -195,14 +191,12 @@ def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
 
     The other rules stay in `rules`, without double ones.
     """
-    spaces = [atom for atom in atoms if not atom.text.strip()]
-    finder = Finder([atom for atom in atoms if atom.text.strip()])
+    finder = Finder(atoms)
     rules[:] = [rule for rule in rules if not (_is_double(rule, rules) or _read(finder, rule, rules))]
-    return [*finder.atoms, *spaces]
+    return [*finder.atoms, *finder.spaces]
 
 
 def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
-    """Checks for a line as long right above or below: they part a page, and are of no formula."""
     near = 0.02 * (rule.right - rule.left)
     return sum(abs(other.top - rule.top) + abs(other.left - rule.left) < near for other in rules) > 1
 
@@ -232,7 +226,6 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
-    """A fraction's rule, no underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
     columns = min(len(parted(part, _PARTED)) for part in (above, below))
@@ -256,13 +249,11 @@ def _is_head(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
-    """Checks that a part of a fraction is in its middle."""
     left, _, right, _ = hull(part)
     return abs(left + right - rule.left - rule.right) < 0.8 * size
 
 
 def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
-    """A fraction's rule is not much longer than its parts, and close to them if it is long."""
     size = max(atom.size for atom in (*above, *below))
     length = rule.right - rule.left
     widest = max(box[2] - box[0] for box in (hull(above), hull(below)))
@@ -341,7 +332,6 @@ def _index(finder: Finder, sign: Atom) -> list[Atom]:
 
 
 def _touches(base: Atom, script: Atom) -> bool:
-    """Checks for a letter or bracket that a raised letter stands at."""
     beside = base.left <= script.left < base.right + 0.15 * base.size
     return (base.math or base.text.isascii()) and base.size > 1.15 * script.size and beside
 
@@ -375,7 +365,6 @@ def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
 
 
 def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
-    """Writes a blank for a rule on the base line of text."""
     for atom in finder.between(rule.left - 40, rule.right + 40):
         beside = atom.right < rule.left + 2 or atom.left > rule.right - 2
         if beside and not atom.built and -0.15 * atom.size < y - atom.base < 0.4 * atom.size:
@@ -440,24 +429,23 @@ def operators(atoms: list[Atom]) -> list[Atom]:
     if not heads:
         return atoms
     usual = sorted(atom.size for atom in atoms)[len(atoms) // 2]
-    finder = Finder([atom for atom in atoms if atom.text.strip()])
-    spaces = [atom for atom in atoms if not atom.text.strip()]
+    finder = Finder(atoms)
     for head in sorted(heads, key=lambda atom: atom.left):
         reach = 4 * head.size  # of what is under a minimum
+        integral = head.text in _INTEGRALS
+        size = min(head.size, usual) if integral else head.size
+        others = [other for other in heads if other is not head and other.text not in _LABELLED]
+        near = [a for a in finder.between(head.left - reach, head.right + reach) if a is not head]
         near = [
-            atom
-            for atom in finder.between(head.left - reach, head.right + reach)
-            if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
-            if not any(
-                other is not head and other.text not in _LABELLED and _is_script_of(atom, other)
-                for other in heads
-                if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
-            )
+            a
+            for a in near
+            if a.size < 0.85 * size
+            if (integral and head.left < a.middle < head.right) or not any(_is_script_of(a, other) for other in others)
         ]
-        off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
+        off = 0.35 * usual if integral else 0.7 * head.size
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
-        if head.text in _LABELLED or head.text in _INTEGRALS:
+        if integral or head.text in _LABELLED:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
@@ -468,14 +456,12 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             text = f"\\overset{{{tex(over)}}}{{{text}}}" if over else text
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
-        size = min(head.size, usual) if head.text in _INTEGRALS else head.size
         made = joined(text, [head, *under, *over], head.axis + AXIS * size, size)
         finder.replace([head, *under, *over], [made])
-    return [*finder.atoms, *spaces]
+    return [*finder.atoms, *finder.spaces]
 
 
 def _is_script_of(atom: Atom, head: Atom) -> bool:
-    """An index right beside a sum, where it has no limits over and below it."""
     level = head.top - 0.3 * head.size < (atom.top + atom.bottom) / 2 < head.bottom + 0.3 * head.size
     return level and -1.0 < atom.left - head.right < 1.6 * head.size
 
@@ -483,11 +469,9 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
 def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
     """Checks for a label of an arrow or a sign of equality or the limit of an integral, which is no script."""
     left, top, right, bottom = hull(row)
-    beside = finder.between(left - head.size, left)
-    base = any(
-        a.size > row[0].size and left - max(a.right, a.advance) < 0.3 * a.size and a.top < bottom and top < a.bottom
-        for a in beside
-    )
+    larger = (a for a in finder.between(left - head.size, left) if a.size > row[0].size)
+    level = (a for a in larger if a.top < bottom and top < a.bottom)
+    base = any(left - max(a.right, a.advance) < 0.3 * a.size for a in level)
     return abs(left + right - head.left - head.right) < 0.6 * head.size and not base
 
 
@@ -555,7 +539,6 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
 
 
 def _enclosed(atoms: Sequence[Atom], parts: list[Atom], name: str, rows: Iterable[str]) -> list[Atom]:
-    """Atoms with the last one in place of a bracket and its rows, which are `parts` of it."""
     bracket, body = parts[0], " \\\\ ".join(rows)
     text, base = f"\\begin{{{name}}}{body}\\end{{{name}}}", bracket.centre[1] + AXIS * bracket.size
     gone = set(map(id, parts))
@@ -596,7 +579,6 @@ def parted(atoms: Iterable[Atom], gap: float) -> list[list[Atom]]:
 
 
 def _wide(row: list[Atom]) -> str:
-    """A row of cases: a wide gap divides value and condition."""
     value, *condition = parted(row, 0.9)
     return " & ".join(map(tex, (value, chain(*condition)) if condition else (value,)))
 
@@ -687,7 +669,6 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
 
 
 def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
-    """The text right over a rule that is no longer than it."""
     head = row[0]
     over = [atom for atom in row if rule.left - 1 < atom.middle < rule.right + 1]
     letters = [atom for atom in over if atom.text.strip()]
@@ -722,7 +703,6 @@ def _hang(rows: list[list[Atom]]) -> None:
 
 
 def _hangs_at(row: Bounds, size: float, sign: Atom) -> bool:
-    """Checks for a row over or under an unread sign, or behind a brace."""
     left, top, right, bottom = row
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
@@ -764,7 +744,6 @@ def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
 
 
 def _rows(atoms: list[Atom]) -> list[list[Atom]]:
-    """Groups atoms by line; the first of each group sets its place and size."""
     ink = [atom for atom in atoms if atom.text.strip()]
     small = _small(ink)
     stretched = [atom for atom in ink if id(atom) not in small and _stretched(atom)]
@@ -800,7 +779,6 @@ def _level(rows: list[list[Atom]]) -> None:
 
 
 def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
-    """Checks for rows side by side, close wherever one goes on from the other."""
     own = set(map(id, row))
     ordered = sorted((*row, *other), key=lambda atom: atom.left)
     pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]
@@ -869,7 +847,6 @@ def _small_print(atoms: Sequence[Atom], scripts: set[int]) -> set[int]:
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
-    """Adds runs of small letters to the rows that they are nearest to."""
     spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
     placed: set[int] = set()
     for run in _runs(small):
@@ -883,7 +860,6 @@ def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
 
 
 def _runs(small: list[Atom]) -> list[list[Atom]]:
-    """Small letters on one line that touch."""
     runs: list[list[Atom]] = []
     for atom in sorted(small, key=lambda atom: atom.left):
         for run in runs:
@@ -900,22 +876,18 @@ def _runs(small: list[Atom]) -> list[list[Atom]]:
 def _costs(
     atom: Atom, rows: Sequence[list[Atom]], spans: Sequence[tuple[float, float, float]], placed: set[int]
 ) -> Iterator[tuple[float, int]]:
-    """Distance of a small letter from each row near it, and the row."""
     centre = (atom.top + atom.bottom) / 2
     for at, (top, bottom, size) in enumerate(spans):
         if top - 0.7 * size < centre < bottom + 0.6 * size:
             big = [host for host in rows[at] if host.size > 1.15 * atom.size and not host.built]
             over = any(host.left < atom.middle < host.right for host in big)
-            yield (
-                size * over
-                + min(
-                    min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
-                    + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
-                    + 0.05 * size * (id(host) in placed)
-                    for host in rows[at]
-                ),
-                at,
+            nearest = min(
+                min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
+                + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
+                + 0.05 * size * (id(host) in placed)
+                for host in rows[at]
             )
+            yield size * over + nearest, at
 
 
 _IMPOSSIBLE: Final = re.compile(
@@ -989,7 +961,7 @@ _GROUND: Final = re.compile(r"[\s$]")
 
 
 _WORD: Final = re.compile(r"[A-Za-z]{2,}|[가-힣]+")
-_BESIDE_GAP: Final = re.compile(r"\$[^$]*\$|\s{3,}")
+_AT_GAP: Final = re.compile(r"(?:[A-Za-z]{1,40}|[가-힣]{1,40})?(?:\$[^$]*\$|\s{3,})(?:[A-Za-z]{1,40}|[가-힣]{1,40})?")
 
 
 def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
@@ -1003,10 +975,4 @@ def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
             theirs.append("")
         theirs[-1] += atom.text
     words_of_others = set(_WORD.findall(" ".join(theirs)))
-    apart = _BESIDE_GAP.sub("\0", text)
-    words = (
-        match
-        for match in _WORD.finditer(apart)
-        if "\0" not in (apart[match.start() - 1 : match.start()], apart[match.end() : match.end() + 1])
-    )
-    return [match[0] for match in words if match[0] not in words_of_others]
+    return [word for word in _WORD.findall(_AT_GAP.sub(" ", text)) if word not in words_of_others]

@@ -159,15 +159,13 @@ def root_of(parent: list[int], place: int) -> int:
     return place
 
 
-def unite(parent: list[int], place: int, other: int) -> None:
-    """Joins two trees; the smaller root is that of both."""
-    first, last = sorted((root_of(parent, place), root_of(parent, other)))
-    parent[last] = first
-
-
-def by_root(parent: list[int]) -> list[list[int]]:
-    """Places by root."""
+def connected(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Numbers below `many` in groups that pairs connect."""
+    parent = [*range(many)]
+    for place, other in pairs:
+        first, last = sorted((root_of(parent, place), root_of(parent, other)))
+        parent[last] = first
     groups: dict[int, list[int]] = {}
-    for place in range(len(parent)):
+    for place in range(many):
         groups.setdefault(root_of(parent, place), []).append(place)
     return [*groups.values()]

@@ -10,11 +10,11 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, pairwise
-from statistics import median
+from statistics import median, median_high
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
@@ -33,10 +33,9 @@ THIN, _HAIR, _CORNERS = 2.6, 1.2, 6
 
 
 def _read_drawings(page: Any, shown: Affine, raw: RawPage) -> None:
-    """Adds the drawings of a page, in place, to the rules set as glyphs."""
     import pypdfium2.raw as c
 
-    objects = PageObjects(page, shown)
+    objects, whole = page_objects(page, shown)
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = bounds_of(item, to_page)
@@ -47,44 +46,31 @@ def _read_drawings(page: Any, shown: Affine, raw: RawPage) -> None:
         elif kind == c.FPDF_PAGEOBJ_PATH:
             _path(c, item, to_page, raw)
     raw.rules = _merged(raw.rules)
-    if not objects.whole:
+    if not whole:
         raw.notes.append(f"only the first {MAX_OBJECTS} drawings were looked at: no exam's page has so many")
 
 
-class PageObjects:
-    """Objects of a page and its forms in the order of painting, each with its kind and its map to `shown`."""
+def page_objects(page: Any, shown: Affine) -> tuple[list[tuple[Any, int, Affine]], bool]:
+    """Objects of a page and its forms in the order of painting, with kinds and maps to `shown`; false if some lack."""
+    import pypdfium2.raw as c
 
-    def __init__(self, page: Any, shown: Affine) -> None:
-        self._page, self._shown = page.raw, shown
-        self._left = MAX_OBJECTS
+    objects: list[tuple[Any, int, Affine]] = []
+    left = iter(range(MAX_OBJECTS))
 
-    @property
-    def whole(self) -> bool:
-        """True if none was left out."""
-        return self._left > 0
-
-    def __iter__(self) -> Iterator[tuple[Any, int, Affine]]:
-        import pypdfium2.raw as c
-
-        self._left = MAX_OBJECTS
-        get = partial(c.FPDFPage_GetObject, self._page)
-        yield from self._within(c, c.FPDFPage_CountObjects(self._page), get, self._shown, 0)
-
-    def _within(self, c: Any, count: int, get: Any, to_page: Affine, depth: int) -> Iterator[tuple[Any, int, Affine]]:
-        for index in range(count):
-            if self._left <= 0:
-                return
-            self._left -= 1
+    def add(count: int, get: Callable[[int], Any], to_page: Affine, depth: int) -> None:
+        for index, _ in zip(range(count), left, strict=False):
             item, active = get(index), ctypes.c_int()
             if c.FPDFPageObj_GetIsActive(item, active) and not active.value:
                 continue
             kind = c.FPDFPageObj_GetType(item)
             if kind == c.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
                 inner = to_page.after(_matrix(c, item))
-                get_inner = partial(c.FPDFFormObj_GetObject, item)
-                yield from self._within(c, c.FPDFFormObj_CountObjects(item), get_inner, inner, depth + 1)
+                add(c.FPDFFormObj_CountObjects(item), partial(c.FPDFFormObj_GetObject, item), inner, depth + 1)
             else:
-                yield item, kind, to_page
+                objects.append((item, kind, to_page))
+
+    add(c.FPDFPage_CountObjects(page.raw), partial(c.FPDFPage_GetObject, page.raw), shown, 0)
+    return objects, next(left, None) is not None
 
 
 def address(item: Any) -> int:
@@ -134,17 +120,14 @@ def _path(c: Any, item: Any, to_page: Affine, drawn: RawPage) -> None:
     if not filled and not stroked:
         return
     *colour, opacity = paint(item)
-    faint = filled and not stroked and max((255 - value) * opacity for value in colour) < _FAINT * 255
-    bright = filled and not stroked and max(colour) > _BRIGHT and max(colour) - min(colour) > _COLOURED
-    before = len(drawn.shapes)
+    ground = filled and not stroked
+    faint = ground and max((255 - value) * opacity for value in colour) < _FAINT * 255
+    bright = ground and max(colour) > _BRIGHT and max(colour) - min(colour) > _COLOURED
     for points, curved in _subpaths(c, item, to_page.after(_matrix(c, item))):
-        _subpath(points, curved, filled, faint, drawn)
-    for shape in drawn.shapes[before:]:
-        shape.bright = bright
+        _subpath(points, curved, {"filled": filled, "faint": faint, "bright": bright}, drawn)
 
 
 def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float, float]], bool]]:
-    """Strokes of the pen: points on the page, and true for curves."""
     points: list[tuple[float, float]] = []
     curved = False
     x, y = ctypes.c_float(), ctypes.c_float()
@@ -176,29 +159,26 @@ def is_ruled(item: Any) -> bool:
     return bool(drawn.rules) and not drawn.shapes
 
 
-def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: RawPage) -> None:
+def _subpath(points: list[tuple[float, float]], curved: bool, look: Mapping[str, bool], drawn: RawPage) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
     outside = right < 0 or bottom < 0 or left > drawn.width or top > drawn.height
     if outside or not math.isfinite(left + right + top + bottom):
         return
-    if _is_line(points, right - left, bottom - top) and not (faint and min(right - left, bottom - top) > _HAIR):
+    if _is_line(points, right - left, bottom - top) and not (look["faint"] and min(right - left, bottom - top) > _HAIR):
         drawn.rules.append(Rule(left, top, right, bottom))
         return
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
-    if straight and filled:
-        kind = "frame" if len(points) <= 6 else "drawing"
-        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled, faint))
-    elif straight:
+    if straight and not look["filled"]:
         for (x0, y0), (x1, y1) in pairwise(points):
             drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
-    elif max(right - left, bottom - top) > 1.0:
-        kind = "frame" if _hugs(points, left, top, right, bottom) and not _is_ellipse(points) else "drawing"
-        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled, faint))
+    elif straight or max(right - left, bottom - top) > 1.0:
+        framed = len(points) <= 6 if straight else _hugs(points, left, top, right, bottom) and not _is_ellipse(points)
+        kind = "frame" if framed else "drawing"
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), **look))
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
-    """A thin line; an arrow's head is as small, and slants."""
     if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
         return False
     slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
@@ -206,7 +186,6 @@ def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> boo
 
 
 def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:
-    """An outline of a rectangle with round corners: each point on the border or in a corner."""
     short = min(right - left, bottom - top)
     if short < 8 or len(points) < 8:
         return False
@@ -351,7 +330,6 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
 
 
 def _shown(page: Any, width: float, height: float) -> Affine:
-    """The map from the page's coordinates to points from the top left, with rotation and crop."""
     import pypdfium2.raw as c
 
     many = 1000
@@ -427,7 +405,6 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
 
 
 def _colour_of(item: Any, colours: dict[int, str]) -> str:
-    """The colour of a letter, which all letters of its text object have."""
     if address(item) not in colours:
         red, green, blue, _ = paint(item)
         grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
@@ -436,18 +413,15 @@ def _colour_of(item: Any, colours: dict[int, str]) -> str:
 
 
 def _squared(ink: Bounds, start: float, code: int) -> Bounds:
-    """The ink of a letter; a Chinese one's begins in its square, whatever the font says."""
     wide = unicodedata.east_asian_width(chr(code)) == "W" and 0 < start - ink[0] < ink[2] - start
     return (start, *ink[1:]) if wide else ink
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
-    """The right edge of a letter with its white space; ink may hang over by a third."""
     return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
 def _code(layer: Any, at: int) -> int:
-    """A character's code; beyond 0xFFFF it takes two places."""
     import pypdfium2.raw as c
 
     code = int(c.FPDFText_GetUnicode(layer, at))
@@ -546,7 +520,6 @@ _PAIR, _WIDER = 0.32, 1.4
 
 
 def _is_pair(glyph: Glyph, after: Glyph, narrowest: float) -> bool:
-    """Checks for a ligature of one letter with itself ("tt"), which has the box of both."""
     same = glyph.box == after.box and glyph.item == after.item
     if glyph.place == after.place:  # one sign that means several letters
         return same
@@ -610,7 +583,6 @@ def _is_shaped(glyph: Glyph) -> bool:
 
 
 def _part_ligatures(glyphs: list[Glyph]) -> None:
-    """Gives each letter of a ligature its share of the common box, in place."""
     boxes = ((glyph.item, glyph.left, glyph.right, glyph.base) for glyph in glyphs)
     for _, group in groupby(zip(boxes, glyphs, strict=True), key=lambda pair: pair[0]):
         letters = [glyph for _, glyph in group]
@@ -625,7 +597,7 @@ def _name_code(glyphs: Sequence[Glyph]) -> None:
     """Gives letters of typewriter fonts (none is Chinese), and of listings in columns, their pitch, in place."""
     by_font: dict[str, list[Glyph]] = {}
     by_size: dict[float, dict[int, list[Glyph]]] = {}
-    for glyph in sorted((g for g in glyphs if g.text.strip() and g.upright), key=lambda g: (g.base, g.left)):
+    for glyph in sorted((g for g in glyphs if g.text.strip() and g.upright), key=lambda g: (round(g.base), g.left)):
         by_font.setdefault(glyph.font, []).append(glyph)
         by_size.setdefault(round(glyph.size, 1), {}).setdefault(round(glyph.base), []).append(glyph)
     for letters in by_font.values():
@@ -640,15 +612,14 @@ def _name_code(glyphs: Sequence[Glyph]) -> None:
 def _set_in_columns(lines: Mapping[int, Sequence[Glyph]], pitch: float, size: float) -> None:
     """Puts letters in columns of a width: lines with spread words, and short ones at them."""
     words = {base: [*_spread(line, pitch, size)] for base, line in lines.items()}
-    long = {base: [word for word in own if word[1:]] for base, own in words.items()}
-    fit = [
-        base
-        for base, line in lines.items()
-        if len(line) < _FEWEST_WORDS or sum(map(len, long[base])) > _SPREAD * len(line)
-    ]
-    for block in chains(fit, lambda block, base: base - block[-1] < _NEXT_LINE * size):
-        spread = any(abs(_gap(word, 1)) > _EVEN / 2 * size for base in block for word in long[base])
-        for word in (word for base in block for word in words[base] if spread):
+
+    def fits(base: int) -> bool:
+        letters = sum(len(word) for word in words[base] if word[1:])
+        return len(lines[base]) < _FEWEST_WORDS or letters > _SPREAD * len(lines[base])
+
+    for block in chains(filter(fits, lines), lambda block, base: base - block[-1] < _NEXT_LINE * size):
+        own = [word for base in block for word in words[base]]
+        for word in own if any(word[1:] and abs(_gap(word, 1)) > _EVEN / 2 * size for word in own) else ():
             left = (word[0].cell[0] + word[-1].cell[1] - len(word) * pitch) / 2
             for place, glyph in enumerate(word):
                 glyph.pitch, glyph.start, glyph.advance = pitch, left + place * pitch, left + (place + 1) * pitch
@@ -688,18 +659,16 @@ def _gap(line: Sequence[Glyph], place: int) -> float:
 
 
 def _slot(word: Sequence[Glyph]) -> float:
-    """The width of a letter with its share of the word's white space."""
     return (sum(end - start for start, end in (g.cell for g in word)) + (len(word) + 1) * _gap(word, 1)) / len(word)
 
 
 def _is_fixed(letters: Sequence[Glyph]) -> bool:
-    """Narrow and wide letters are equally wide."""
     signs = {glyph.text for glyph in letters}
     if max(signs) >= _WIDE or len(signs & _NARROW) < _FEWEST_SIGNS > len(signs - _NARROW):
         return False
-    widths = sorted((g.advance - g.start) / g.size for g in letters if g.start is not None and g.text not in _NARROW)
-    narrow = [(g.advance - g.start) / g.size for g in letters if g.start is not None and g.text in _NARROW]
-    usual = widths[len(widths) // 2] if widths else 0.0
+    own = [(g.text in _NARROW, (g.advance - g.start) / g.size) for g in letters if g.start is not None]
+    widths, narrow = ([width for is_narrow, width in own if is_narrow is side] for side in (False, True))
+    usual = median_high(widths) if widths else 0.0
     return bool(narrow) and usual > 0 and all(abs(width - usual) < _EVEN * usual for width in (*widths, *narrow))
 
 
@@ -747,11 +716,10 @@ _STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
 
 
 def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins two signs that mean one."""
     uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
     gone: set[int] = set()
-    for upper in uppers if lowers else ():
-        for lower in lowers:
+    for upper in uppers:
+        for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():
             near = 0.1 * lower.size
             level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
             if level and (sign := _STACKED.get(upper.text + lower.text)):
@@ -768,7 +736,6 @@ _CIRCLED: Final = {
 
 
 def _ringed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins circles with the letters in them; any other sign in a circle marks a choice."""
     gone: set[int] = set()
     rings = [glyph for glyph in glyphs if glyph.text == "○"]
     centres = [(glyph, *glyph.centre) for glyph in glyphs if glyph.text.strip()] if rings else []
@@ -789,7 +756,6 @@ _TOUCH: Final = 0.05
 
 
 def _long(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins the pieces of a long arrow."""
 
     def goes_on(run: list[Glyph], glyph: Glyph) -> bool:
         last = run[-1]
@@ -848,7 +814,6 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
 
 
 def _run(first: int, characters: str) -> dict[int, str]:
-    """Codes of consecutive characters; a space stands for none."""
     return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
@@ -881,7 +846,6 @@ _EXTRA: Final = {
 
 
 def _alphabet(*styles: str) -> dict[int, str]:
-    """Letters of formulas whose names have one of these words, by the codes of the Latin ones."""
     codes = (*range(0x2100, 0x2150), *range(0x1D49C, 0x1D4D0), *range(0x1D504, 0x1D56C))
     signs = [sign for sign in map(chr, codes) if any(style in unicodedata.name(sign, "") for style in styles)]
     letters = ((unicodedata.normalize("NFKC", sign), sign) for sign in signs)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine
-from livek12.dataset_builders.ingest.pages.glyphs import THIN, PageObjects, bounds_of, is_pale, is_ruled
+from livek12.dataset_builders.ingest.pages.glyphs import THIN, bounds_of, is_pale, is_ruled, page_objects
 from livek12.dataset_builders.ingest.pages.layout import overlaps
 
 _FEWEST, _SHARE, _SAMPLE = 3, 0.3, 24
@@ -30,7 +30,7 @@ class Ground:
         seen: Counter[_Key] = Counter()
         for number in pages:
             page = document[number - 1]
-            seen.update({_key(*each) for each in PageObjects(page, UNMOVED)} - {()})
+            seen.update({_key(*each) for each in page_objects(page, UNMOVED)[0]} - {()})
             page.close()
         fewest = max(_FEWEST, _SHARE * len(pages))
         self._keys = {key for key, many in seen.items() if many >= fewest}
@@ -40,7 +40,7 @@ class Ground:
         """Takes it off a page meanwhile, unless it is under light letters; true if there is some."""
         import pypdfium2.raw as c
 
-        objects = [*PageObjects(page, UNMOVED)] if self._keys else []
+        objects = page_objects(page, UNMOVED)[0] if self._keys else []
         light = [bounds_of(i, to_page) for i, kind, to_page in objects if kind == c.FPDF_PAGEOBJ_TEXT and is_pale(i)]
         ground = []
         for item, kind, to_page in objects:

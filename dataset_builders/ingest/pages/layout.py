@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -16,11 +16,9 @@ from livek12.dataset_builders.ingest.pages.geometry import (
     Rule,
     Shape,
     around,
-    by_root,
     chains,
+    connected,
     hull,
-    root_of,
-    unite,
 )
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
@@ -163,7 +161,6 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
 
 
 def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
-    """Checks for lines that begin and end at the same places."""
     return all(max(ends) - min(ends) < _SAME for ends in zip(*spans, strict=True))
 
 
@@ -212,16 +209,15 @@ def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
 
 def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
     """Indices of connected boxes, by a sweep from top to bottom."""
-    parent = list(range(len(boxes)))
-    order = sorted(range(len(boxes)), key=lambda at: boxes[at][1])
-    active: list[int] = []
-    for at in order:
-        active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
-        for other in active:
-            if overlaps(boxes[at], boxes[other], slack):
-                unite(parent, at, other)
-        active.append(at)
-    return by_root(parent)
+
+    def near() -> Iterator[tuple[int, int]]:
+        active: list[int] = []
+        for at in sorted(range(len(boxes)), key=lambda at: boxes[at][1]):
+            active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
+            yield from [(at, other) for other in active if overlaps(boxes[at], boxes[other], slack)]
+            active.append(at)
+
+    return connected(len(boxes), near())
 
 
 # ---- figures, tables, frames ----
@@ -263,8 +259,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         members = list(drawn)
         for rule in (rule for rule in rules if rule not in sketch):
             fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
-            free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
-            if fits and free and overlaps(core, rule.box, NEAR):
+            if fits and overlaps(core, rule.box, NEAR):
                 members.append(rule.box)
             else:
                 parts.rules.append(rule)
@@ -286,14 +281,12 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
 
 
 def _on_border(ink: Rule | Shape, frame: Bounds) -> bool:
-    """Checks for a piece of a frame's own border: a dash, a corner."""
     left, top, right, bottom = frame
     off = (left - ink.left, top - ink.top, ink.right - right, ink.bottom - bottom)
     return max(off) < _MEET and min(ink.right - left, right - ink.left, ink.bottom - top, bottom - ink.top) < _SAME
 
 
 def _parts_cell(box: Bounds, table: PageTable) -> bool:
-    """A stroke from corner to corner of a table's cell."""
     sides = ((box[0], box[2], table.xs), (box[1], box[3], table.ys))
     return all(any(abs(start - a) + abs(end - b) < _SAME for a, b in pairwise(at)) for start, end, at in sides)
 
@@ -304,7 +297,6 @@ def area(box: Bounds) -> float:
 
 
 def _crosses(shape: Shape, table: PageTable) -> bool:
-    """A drawn line from one cell of a table to others."""
     cell = max(b - a for edges in (table.xs, table.ys) for a, b in pairwise(edges))
     if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
         return False
@@ -314,7 +306,6 @@ def _crosses(shape: Shape, table: PageTable) -> bool:
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
-    """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
     near = ([short[at] for at in group] for group in groups([rule.box for rule in short], NEAR))
     return [rule for parts in near if is_sketch(parts, letters, body) for rule in parts]
@@ -325,7 +316,6 @@ def _short(rule: Rule, raw: RawPage) -> bool:
 
 
 def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
-    """Faint drawings under lines of text, and those that touch them."""
     faint = [shape for shape in raw.shapes if shape.faint]
     ground: set[int] = set()
     for group in groups([shape.box for shape in faint], NEAR):
@@ -335,7 +325,6 @@ def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
 
 
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
-    """A part of a drawing, no frame or ground of text."""
     box, width, height = shape.box, shape.width, shape.height
     step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
     inside = step * sum(contains(box, *glyph.centre) for glyph in raw.glyphs[::step])
@@ -349,22 +338,6 @@ def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
             return False
         return width < 0.5 * raw.width and height < 0.5 * raw.height
     return True
-
-
-def _links(rule: Rule, boxes: Sequence[Bounds]) -> bool:
-    """An edge of a graph, from one part of it to another."""
-    first, last = (rule.left, rule.top, rule.left, rule.top), (rule.right, rule.bottom, rule.right, rule.bottom)
-    starts, ends = ({box for box in boxes if overlaps(box, tip, _MEET)} for tip in (first, last))
-    return bool(starts and ends and starts != ends)
-
-
-def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
-    """A rule without text of the body's size on it, as on an underline or in a fraction."""
-    if not rule.flat:
-        return True
-    near = (glyph for glyph in glyphs if 0 <= rule.top - glyph.bottom < 0.4 * body)
-    on = [glyph for glyph in near if rule.left - 1 <= glyph.centre[0] <= rule.right + 1]
-    return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
 
 
 def body_size(glyphs: Sequence[Glyph]) -> float:
@@ -401,7 +374,6 @@ def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
 
 
 def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
-    """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
     boxes = [rule.box for rule in raw.rules]
     for group in groups(boxes, _MEET):
@@ -409,23 +381,18 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
         tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
-        xs, ys = (
-            _positions([(r.left + r.right) / 2 for r in upright]),
-            _positions([(r.top + r.bottom) / 2 for r in flat]),
-        )
+        xs, ys = _positions([r.middle for r in upright]), _positions([r.centre[1] for r in flat])
+        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, {}) if min(len(xs), len(ys)) > 1 else None
+        if table:
+            table.merged = _merge(xs, ys, flat, upright)
+            filled = table.cells(raw.glyphs)
+            if is_asked(table, filled, raw.width, before):
+                parts.asked.append(table)
+                before = xs  # the grid of the next section has the same columns, however short what it asks
+                continue
         box = around([boxes[at] for at in group])
-        if len(xs) < 2 or len(ys) < 2:
-            parts.dividers += tall
-            loose += rules
-            continue
-        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, _merge(xs, ys, flat, upright))
-        filled = table.cells(raw.glyphs)
-        if is_asked(table, filled, raw.width, before):
-            parts.asked.append(table)
-            before = xs  # the grid of the next section has the same columns, however short what it asks
-            continue
         parts.dividers += tall
-        if area(box) > 0.5 * raw.width * raw.height:
+        if not table or area(box) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
@@ -450,21 +417,19 @@ def _positions(values: list[float]) -> list[float]:
 def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Merges base cells without a line between them, named by the first."""
-    across = len(xs) - 1
-    parent = [*range(across * (len(ys) - 1))]
-    for at in parent[:]:
-        row, column = divmod(at, across)
-        x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
-        if column + 2 < len(xs) and not any(
-            abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
-        ):
-            unite(parent, at, at + 1)
-        if row + 2 < len(ys) and not any(
-            abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
-        ):
-            unite(parent, at, at + across)
-    return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
+    across, down = len(xs) - 1, len(ys) - 1
+
+    def open_sides() -> Iterator[tuple[int, int]]:
+        for at in range(across * down):
+            row, column = divmod(at, across)
+            x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
+            beside = (r for r in upright if abs(r.middle - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1)
+            below = (r for r in flat if abs(r.centre[1] - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1)
+            yield from [(at, at + 1)] * (column + 1 < across and not any(beside))
+            yield from [(at, at + across)] * (row + 1 < down and not any(below))
+
+    groups = connected(across * down, open_sides())
+    return {divmod(at, across): divmod(group[0], across) for group in groups for at in group}
 
 
 def runs(glyphs: Sequence[Glyph], gap: float = 0.9) -> list[list[Glyph]]:

@@ -14,8 +14,8 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
-from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, by_root, unite
-from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
+from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Bounds, Rule, Shape, around, connected
+from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, RawPage, address, page_objects, paint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +109,6 @@ class Sight:
             raw.shapes += [Shape("image", *box) for box in own if box not in bars]
 
     def _parts(self, shape: Shape) -> tuple[list[Bounds], bool]:
-        """Boxes of a picture's dark pieces, in points; true if there are more."""
         left, top, right, bottom = (max(0, round(value * self.scale)) for value in shape.box)
         ink = _WHITE if shape.bottom - shape.top < _IN_LINE else _DARK
         boxes, more = _pieces(self.drawn[top:bottom, left:right] < ink)
@@ -145,7 +144,6 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
 
 
 def _drop_unseen(raw: RawPage, sight: Sight) -> None:
-    """Removes rules and drawings without ink, and cuts the others to their printed part."""
     raw.rules = [*compress(raw.rules, _inked(raw.rules, sight.full, sight.scale))]  # letters may be rules
     pictures = [shape.kind == "image" for shape in raw.shapes]
     inked = _inked(raw.shapes, sight.drawn, sight.scale)
@@ -157,7 +155,6 @@ def _drop_unseen(raw: RawPage, sight: Sight) -> None:
 
 
 def _seen(page: Any, glyphs: Sequence[Glyph], texts: _Texts, sight: Sight, dpi: float) -> list[bool]:
-    """For each letter, true if it is printed."""
     places = [texts.place.get(glyph.item, -1) for glyph in glyphs]
     seen = _changed(glyphs, sight.full, sight.drawn, sight.scale)
     if not texts.whole:  # what was not hidden shows no difference
@@ -186,7 +183,6 @@ def _sides(box: Rule | Shape) -> list[Side]:
 
 
 def _inked(boxes: Sequence[Rule | Shape], ink: Grey, scale: float) -> list[bool]:
-    """For each line or drawing, true if one of its sides has ink."""
     sides = [_sides(box) for box in boxes]
     inked = iter(_printed([side for own in sides for side in own], ink, scale))
     return [any([*islice(inked, len(own))]) for own in sides]
@@ -205,7 +201,6 @@ def _cut(part: Rule | Shape, drawn: Grey, scale: float) -> None:
 
 
 def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:
-    """For each line, true if it has ink on the page; lines beyond `_MOST_SIDES` count as printed."""
     import numpy as np
 
     ends = np.asarray(sides[:_MOST_SIDES], dtype=float).reshape(-1, 2, 2) * scale
@@ -238,7 +233,6 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], sight: Sight)
 
 
 def _changed(glyphs: Sequence[Glyph], picture: Grey, other: Grey, scale: float) -> list[bool]:
-    """For each letter, true if two pictures differ in its box; white space and empty boxes count as printed."""
     import numpy as np
 
     differ = np.maximum(picture, other) - np.minimum(picture, other)
@@ -276,9 +270,8 @@ class _Texts:
     def __init__(self, page: Any) -> None:
         import pypdfium2.raw as c
 
-        objects = PageObjects(page, UNMOVED)
+        objects, self.whole = page_objects(page, UNMOVED)
         self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
-        self.whole = objects.whole
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:
@@ -317,27 +310,25 @@ def _pieces(mask: Mask) -> tuple[list[Bounds], bool]:
     """Boxes of connected ink without specks, at most `_MOST`; true if there are more."""
     import numpy as np
 
-    parent: list[int] = []
     boxes: list[Bounds] = []
+    pairs: list[tuple[int, int]] = []
     before: list[tuple[int, int, int]] = []
     last = -2
     for row in np.flatnonzero(mask.any(axis=1)).tolist():
         line = np.flatnonzero(np.diff(np.concatenate(([0], mask[row].astype(np.int8), [0]))))
         runs: list[tuple[int, int, int]] = []
         for start, end in zip(line[::2].tolist(), line[1::2].tolist(), strict=True):
-            at = len(parent)
+            at = len(boxes)
             if at > _MOST_RUNS:
                 break
-            parent.append(at)
             boxes.append((start, row, end, row + 1))
-            for left, right, other in before if row == last + 1 else ():
-                if left <= end and start <= right:
-                    unite(parent, at, other)
+            above = before if row == last + 1 else ()
+            pairs += [(at, other) for left, right, other in above if left <= end and start <= right]
             runs.append((start, end, at))
         before, last = runs, row
-    pieces = [[boxes[at] for at in group] for group in by_root(parent)]
+    pieces = [[boxes[at] for at in group] for group in connected(len(boxes), pairs)]
     pieces = [runs for runs in pieces if sum(map(layout.area, runs)) > _SPECK]
-    more = len(pieces) > _MOST or len(parent) > _MOST_RUNS
+    more = len(pieces) > _MOST or len(boxes) > _MOST_RUNS
     return [around(runs) for runs in pieces[:_MOST]], more
 
 

@@ -177,7 +177,6 @@ def _reach(part: Shape | Rule, strokes: Sequence[Shape], size: float) -> Bounds:
 
 
 def _at_bar(rule: Rule, strokes: Sequence[Shape], size: float) -> tuple[bool, bool]:
-    """Checks for strokes right over, and right under, a line of their own width or more."""
     span = [s for s in strokes if rule.left - 2 < (s.left + s.right) / 2 < rule.right + 2]
     over = any(-1 < rule.top - s.bottom < _BAR * size for s in span)
     return over, any(-1 < s.top - rule.bottom < _BAR * size for s in span)
@@ -257,7 +256,6 @@ def _placed(box: Bounds, home: Glyph | None, size: float) -> Glyph:
 
 
 def _is_ring(shape: Shape, size: float) -> bool:
-    """A circle or square about as high as a letter."""
     wide, tall = shape.right - shape.left, shape.bottom - shape.top
     on_border = (min(x - shape.left, shape.right - x, y - shape.top, shape.bottom - y) for x, y in shape.points)
     square = 0.4 * size < wide < 1.8 * size and abs(wide - tall) < 0.1 * tall
@@ -270,12 +268,10 @@ def _within(box: Bounds, outer: Bounds) -> bool:
 
 
 def _outside(parts: Sequence[_Ink], boxes: Sequence[Bounds]) -> list[_Ink]:
-    """Parts that are in none of some boxes."""
     return [part for part in parts if not any(_within(part.box, box) for box in boxes)]
 
 
 def _parted(box: Bounds, parts: Sequence[_Ink]) -> tuple[list[_Ink], list[_Ink]]:
-    """Parts with their middle in a box, and the others."""
     inside = [layout.contains(box, *part.centre) for part in parts]
     return [*compress(parts, inside)], [*compress(parts, map(not_, inside))]
 
@@ -326,7 +322,6 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
 
 
 def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
-    """Letters at a shape that may be a sign."""
     left, top, right, bottom = shape.box
     if shape.kind == "image" or not (3 <= len(shape.points) < 40 and 1.0 < bottom - top < _TALLEST * size):
         return []
@@ -385,13 +380,12 @@ def sound(raw: RawPage) -> bool:
         return False
     if not letters:
         return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
-    if raw.hidden > 0.5 * len(letters):
-        return False
-    lost = sum(1 for glyph in letters if not glyph.sound)
+    lost = sum(not glyph.sound for glyph in letters)
     odd = Counter(glyph.font for glyph in letters if glyph.sound and _odd(glyph.text))
     fonts = Counter(glyph.font for glyph in letters)
     coded = sum(many for font, many in fonts.items() if odd[font] > max(_ODD_SIGNS, _ODD_SHARE * many))
-    return lost < 0.3 * len(letters) and odd.total() < 0.25 * len(letters) and coded < _CODED * len(letters)
+    limits = ((raw.hidden, 0.5), (lost, 0.3), (odd.total(), 0.25), (coded, _CODED))
+    return all(many < share * len(letters) for many, share in limits)
 
 
 def turned(raw: RawPage) -> int:
@@ -409,7 +403,6 @@ def turned(raw: RawPage) -> int:
 
 
 def _odd(text: str) -> bool:
-    """Letters of wrong encodings, which papers do not use."""
     code = ord(text[0])
     return 0xA8 <= code <= 0x17F and unicodedata.category(text[0])[0] in "LSP" and text[0] not in "°±·×÷§®©«»´"
 
@@ -459,13 +452,11 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
 
 
 def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
-    """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
     boxes = [*parts.figures, *parts.ground, *(rule.box for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
+    boxes += [frame for frame in parts.frames if frame in grounds]
     for left, top, right, bottom in parts.frames:
-        if (left, top, right, bottom) in grounds:
-            boxes.append((left, top, right, bottom))
         boxes += [(left, top, right, top), (left, bottom, right, bottom)]
         boxes += [(left, top, left, bottom), (right, top, right, bottom)]
     return boxes
@@ -475,7 +466,6 @@ def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
 
 
 def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], list[Glyph]]:
-    """Takes letters in and at figures, but no labels of options."""
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs)
@@ -500,7 +490,6 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
 
 
 def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
-    """The box of a figure with its slanted labels and all of its ink."""
     words = [around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
     short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
     whole = around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
@@ -515,7 +504,6 @@ def _is_short(run: Sequence[Glyph]) -> bool:
 def _stands_alone(
     run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
 ) -> bool:
-    """A short run close to a figure and away from text."""
     left, top, right, bottom = hull(run)
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
     text = "".join(glyph.text for glyph in run)
@@ -549,7 +537,6 @@ def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> boo
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
-    """A run of letters in a figure, or a short one that touches it."""
     left, top, right, bottom = hull(run)
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
@@ -626,6 +613,5 @@ def _may_wrap(table: PageTable, cell: tuple[int, int], lines: Sequence[TextLine]
 
 
 def _first_word(line: TextLine) -> float:
-    """Its width with the white space before it; in Chinese a letter's."""
     letters = 1 if ideographic(line.text[:1]) else len(line.text.split(" ")[0])
     return (line.box[2] - line.box[0]) * letters / max(1, len(line.text)) + line.size / 2
