@@ -9,6 +9,7 @@ from typing import Final
 
 from livek12.core.records import IMAGE_MARK, Image
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
+from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.keys.words import LETTER
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Line
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -16,6 +17,7 @@ from livek12.dataset_builders.ingest.questions.texts import harmless, is_empty, 
 
 _FIRST: Final = 0xF0000
 """The letter of the first picture."""
+_COMPARE: Final = "its solution has pictures: compare it with the key"
 
 
 class KeyPictures:
@@ -59,9 +61,8 @@ class KeyPictures:
             own = figures_of([*map(self._blocks.__getitem__, letters)], f"{draft.id}-solution", pictures, placed=False)
             apart = re.compile(rf"[ \t]*\n?([{''.join(self._apart)}])[ \t]*\n?" if self._apart else r"(?!)")
             lines = "\n".join(filter(None, apart.split(solution)))
-            draft = draft.model_copy(
-                update={"solution": LETTER.sub(IMAGE_MARK, lines), "solution_figures": own},
-            )
+            changes = {"solution": LETTER.sub(IMAGE_MARK, lines), "solution_figures": own}
+            draft = with_doubt(draft.model_copy(update=changes), "answer", _COMPARE, 0.5)
         elif solution.count(IMAGE_MARK) != len(draft.solution_figures):
             draft = draft.model_copy(update={"solution": solution.replace(IMAGE_MARK, UNREAD), "solution_figures": []})
         text = draft.model_dump_json()

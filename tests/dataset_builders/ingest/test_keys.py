@@ -64,6 +64,7 @@ def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
         ([], "No □ and < image>: b\n<image>", ["p-q3-solution-1.png"]),
     ]
     assert {*pictures} == {f"p-q{n}-solution-1.png" for n in (1, 2, 3)}
+    assert all(any("pictures" in doubt.text for doubt in draft.doubts) for draft in made.drafts)
 
 
 @pytest.mark.parametrize(
