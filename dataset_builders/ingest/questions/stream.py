@@ -40,7 +40,7 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_WORD, _PARTED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*"), re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)*)‐$")
+_WORD, _PARTED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*"), re.compile(r"(?<![A-Za-z-])([A-Za-z]+(?:-[A-Za-z]+)*)‐$")
 _EDGE_MARK = re.compile(
     r"(?P<gap>^|(?<=\S)\s{4,})?(?(gap)|(?<=[^\s:：=+×-]) )"
     r"(?P<marks>\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$"
