@@ -288,6 +288,9 @@ def _answered_in(
     """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
     answered = {at for at, own in enumerate(taken) if own}
+    many = Counter(text for at in answered for text in {item.text for _, item in taken[at].lines} if len(text) > _SHORT)
+    heads = {text for text, own in many.items() if 2 * own > len(answered)}
+    answered -= {at for at in answered if (own := taken[at].lines) and {item.text for _, item in own} <= heads}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
@@ -295,9 +298,9 @@ def _answered_in(
         return set()
     each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
     pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
-    many = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
-    many += [(len(text), True) for at in answered for text in taken[at].options]
-    return answered if sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many) else set()
+    sizes = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
+    sizes += [(len(text), True) for at in answered for text in taken[at].options]
+    return answered if sum(size for size, new in sizes if new) > _NEW * sum(size for size, _ in sizes) else set()
 
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
