@@ -320,11 +320,10 @@ def _form_ends(items: Sequence[Item], bounds: Sequence[int], heads: Collection[i
         if not (_asks(item) or PICTURE in item.text or (item.line and item.line.pitch))
     }
     many = Counter(shape for span in ends for shape in {lines.get(at, "") for at in range(*span)})
-    fewest = max(_FEWEST_FORMS, len(ends) / 2)
     forms = {}
     for begin, end in ends:
-        run = [*takewhile(lambda at: at in lines and many[lines[at]] >= fewest, range(end - 1, begin - 1, -1))]
-        if speaks_of_exam("\n".join(items[at].text for at in run)):
+        run = [*takewhile(lambda at: at in lines and many[lines[at]] >= _FEWEST_FORMS, range(end - 1, begin - 1, -1))]
+        if speaks_of_exam("\n".join(items[at].text for at in run if 2 * many[lines[at]] >= len(ends))):
             forms[end] = run[-1]
     return forms
 
