@@ -291,7 +291,8 @@ def _answered_in(
     answered = {at for at, own in enumerate(taken) if own}
     many = Counter(text for at in answered for text in {item.text for _, item in taken[at].lines} if len(text) > _SHORT)
     heads = {text for text, own in many.items() if 2 * own > len(answered)}
-    answered -= {at for at in answered if (own := taken[at].lines) and {item.text for _, item in own} <= heads}
+    bare = {at for at in answered if not (taken[at].fills or taken[at].chosen)}
+    answered -= {at for at in bare if {item.text for _, item in taken[at].lines} <= heads}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID

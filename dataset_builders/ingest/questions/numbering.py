@@ -205,10 +205,10 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], ga
         if not (a.label or b.label) and 1 < b.number - a.number <= _FAR
     ]
     ends = [*places[1:], len(items)]
-    several = [
+    typed = [
         _is_of_several(items[head.place].text[head.end :]) and section_type(items[head.place].text) for head in run
     ]
-    stretches += [(a, b, 1, MAX_NUMBER) for a, b, own in zip(places, ends, several, strict=bool(run)) if own]
+    stretches += [(a, b, 1, MAX_NUMBER) for a, b, own in zip(places, ends, typed, strict=bool(run)) if own]
     for begin, end, first, last in stretches:
         own = [replace(head, place=head.place + begin + 1) for head in anchors(items[begin + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
