@@ -108,7 +108,7 @@ def _question(root: Path, draft: Draft) -> dict[str, Any]:
         "options": [{"label": option.label, "text": shown(option.text)} for option in draft.options],
         "answer": [render_answer(answer) for answer in draft.answer],
         "solution": render(
-            draft.solution, [_picture(root, each.name, each.caption) for each in draft.solution_figures]
+            draft.solution or "", [_picture(root, own.name, own.caption) for own in draft.solution_figures]
         ),
     }
 
