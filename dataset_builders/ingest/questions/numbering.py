@@ -206,7 +206,7 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         if begins_answer(item.text) or item.block.kind == "figure":
             mark = "" if item.line else f"{item.box.left:.2f} {item.box.right:.2f}"
             marks.setdefault(mark, []).append(place)
-    for places in (own for own in marks.values() if len(own) >= _FEWEST_ALIKE):
+    for places in (some for some in marks.values() if len(some) >= _FEWEST_ALIKE):
         between = [(a, b) for a, b in pairwise([*places, len(items)]) if a + 1 < b]
         ends, apart, stop = [a + 1 for a, _ in between], [_apart(items, a, b) for a, b in between], len(items)
         long = items[places[0]].line is not None and 2 * len({*ends} & {*apart}) < len(ends)  # answers have lines
@@ -214,8 +214,8 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         while ends and not asks_something(items[ends[-1] : stop]):
             stop = ends.pop()
         above = max((place for place in sections if place < places[0]), default=-1)
-        asking = (at for at in range(above + 1, places[0]) if asks(items[at].text))
-        first = _apart(items, above, places[0]) if long else next(asking, len(items))
+        own = (at for at in range(above + 1, places[0]) if asks(items[at].text))
+        first = _apart(items, above, places[0]) if long else next(own, len(items))
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)

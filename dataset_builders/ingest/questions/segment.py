@@ -411,7 +411,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     begins = [at for at in begins if chosen[at].part == chosen[at - 1].part and at not in new]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
-    again += _come_again(items, chosen[: begins[0]] if begins else chosen)
+    again += _come_again(items, chosen[: begins[0]] if begins else chosen, forms)
     numbers = [each.number for each in chosen]
     counted = [at for at in begins if len({*numbers[at:]} - {*numbers[:at]}) < (1 - _MOST_AGAIN) * len({*numbers[at:]})]
     alike = [at for at in begins if numbers[at:] == numbers[:at] and at > 1]
@@ -431,7 +431,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     return place if any(first <= each.place < place for each in chosen) else first
 
 
-def _come_again(items: Sequence[Item], heads: Sequence[Anchor]) -> list[int]:
+def _come_again(items: Sequence[Item], heads: Sequence[Anchor], forms: Mapping[int, str]) -> list[int]:
     """Place behind the heads at which the text of most of them begins to come again, in order, in whatever form."""
     below = range(heads[-1].place + 1 if heads else len(items), len(items))
     lines = [re.sub(r"\W+", "", items[place].text or items[place].block.text) for place in below]
@@ -441,8 +441,11 @@ def _come_again(items: Sequence[Item], heads: Sequence[Anchor]) -> list[int]:
         if (place := whole.find(text, at)) >= 0:
             at = place + len(text)
             places.append(place)
-    most = len(places) >= _AGAIN and len(places) > _MOST_AGAIN * len(texts)
-    return [below[bisect([*accumulate(map(len, lines))], places[0])]] if most else []
+    if len(places) < _AGAIN or len(places) <= _MOST_AGAIN * len(texts):
+        return []
+    place = below[bisect([*accumulate(map(len, lines))], places[0])]
+    first = items[heads[0].place].box.page
+    return [place] if forms.get(items[place].box.page) == forms.get(first) else []
 
 
 def _new_sections(items: Sequence[Item]) -> dict[int, bool]:

@@ -43,7 +43,8 @@ def numbers(*pages):
 
 
 @pytest.mark.parametrize(
-    "form", ["{}．题", "{}. 题", "{}、题", "Question {} Find x.", "第{}题 求", "{} . 题", "문항 {} 값은?", "문    제 {}. 값"]
+    "form",
+    ["{}．题", "{}. 题", "{}、题", "Question {} Find x.", "第{}题 求", "{} . 题", "문항 {} 값은?", "문  제 {}. 값"],
 )
 def test_every_form_of_a_number_begins_a_question(form: str) -> None:
     assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
