@@ -48,6 +48,13 @@ _LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4}
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
+_ASKED: Final = re.compile(
+    r"(?:[a-z]{1,9}://|www\.)\S+|(?:(?:Fig(?:ure|s|ures)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}",
+    re.I,
+)
+"""A link, or a reference: the question's in any ink."""
+_MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
+"""Bare points."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -80,8 +87,17 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or "://" in item.text)]
-        return bool(self.fills or self.chosen or printed) and not self.begins
+        asked = [says_worth(item.text) or "://" in item.text or _MARKS.fullmatch(item.text) for _, item in self.lines]
+        return bool(self.fills or self.chosen or not all(asked)) and not self.begins
+
+    @property
+    def is_plain(self) -> bool:
+        """Checks for a label of an option or the head of an answer."""
+        return bool(self.chosen) or any(_begins_below(item.text, False) for _, item in self.lines)
+
+    def is_answer(self, ink: str) -> bool:
+        """Checks for something in the ink: what is in bold alone may be emphasis."""
+        return bool(self) and (ink != "bold" or self.is_plain)
 
 
 def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
@@ -114,7 +130,13 @@ def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
+    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_asked(line.text[a:b])]
+
+
+def _is_asked(text: str) -> bool:
+    """Checks for points alone, whose bracket may be in another look, for a link or a reference."""
+    bare = text.strip("()（）[] .,;:。，")
+    return bool(_ASKED.fullmatch(bare)) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
 
 
 def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
@@ -180,6 +202,11 @@ def solution_of(each: Sequence[Inked]) -> list[Item]:
     return [item for _, item in lines]
 
 
+def is_guessed(ink: str, taken: Inked) -> bool:
+    """Checks that nothing but its look says that something is the answer."""
+    return ink not in (*_SIGNS, _RULED) and not taken.is_plain
+
+
 def unanswered(each: Sequence[Inked]) -> str:
     """The parts of a question without an answer, where others have one each."""
     answered = {part for taken in each for part, _ in taken.lines}
@@ -221,6 +248,8 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tupl
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
+        if _MARKS.fullmatch(piece):
+            continue
         if before[-1:] in _OPEN and behind[:1] in _CLOSED and before and behind:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
@@ -288,7 +317,7 @@ def _answered_in(
 ) -> set[int]:
     """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
-    answered = {at for at, own in enumerate(taken) if own}
+    answered = {at for at, own in enumerate(taken) if (own if is_new else own.is_answer(look))}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
