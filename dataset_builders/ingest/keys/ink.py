@@ -87,8 +87,8 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        asked = [says_worth(item.text) or "://" in item.text or _MARKS.fullmatch(item.text) for _, item in self.lines]
-        return bool(self.fills or self.chosen or not all(asked)) and not self.begins
+        barred = [says_worth(item.text) or "://" in item.text or _MARKS.fullmatch(item.text) for _, item in self.lines]
+        return bool(self.fills or self.chosen or not all(barred)) and not self.begins
 
     @property
     def is_plain(self) -> bool:
