@@ -55,6 +55,8 @@ _ASKED: Final = re.compile(
 """A link, or a reference: the question's in any ink."""
 _MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
 """Bare points."""
+_LINK: Final = re.compile(r"://|\w\.(?:com|org|net|edu|io|kr|cn)\b")
+"""Set otherwise, it answers nothing."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -87,7 +89,8 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        barred = [says_worth(item.text) or "://" in item.text or _MARKS.fullmatch(item.text) for _, item in self.lines]
+        texts = [item.text for _, item in self.lines]
+        barred = [says_worth(text) or _LINK.search(text) or _MARKS.fullmatch(text) for text in texts]
         return bool(self.fills or self.chosen or not all(barred)) and not self.begins
 
     @property
@@ -248,9 +251,10 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tupl
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        if _MARKS.fullmatch(piece):
+        bracketed = bool(before and behind and before[-1] in _OPEN and behind[0] in _CLOSED)
+        if _MARKS.fullmatch(piece) or (bracketed and (says_worth(f"({piece})") or _LINK.search(piece))):
             continue
-        if before[-1:] in _OPEN and behind[:1] in _CLOSED and before and behind:
+        if bracketed:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
             text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"
