@@ -390,7 +390,7 @@ _LIST_NUMBER = both_scripts(
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
 INSTRUCTS = both_scripts(
     r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
-    r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
+    r"|attempts?|choose|write|tests?|submi(?:t|ssion)\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
     r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )
