@@ -77,6 +77,8 @@ _COLUMN = 0.25
 """Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
 """Least weight of a number that is almost surely a question's."""
+_LETTERED = re.compile(r"\s*(?:(?:Problem|Task|Question)\s+([A-Z])\b\s?[:：.．]?|([A-Z])\s?[:：.．](?=\s+\S))")
+"""The letter of a question that has its own pages: "A: Title", "Problem A"."""
 _STRAY, _FEWEST_ROUND = 2, 8
 """Numbers in brackets, (3), are parts where others number the questions, unless a run of them is so much longer."""
 _RESTART = 4.5
@@ -158,6 +160,21 @@ def anchors(
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
 
 
+def on_own_pages(items: Sequence[Item], run: Sequence[Anchor]) -> list[Anchor]:
+    """Questions A, B, C … that begin pages, if each asks, and below most of them no number of the run does."""
+    heads: list[Anchor] = []
+    for place, item in enumerate(items):
+        match = _LETTERED.match(item.text) if not place or items[place - 1].box.page < item.box.page else None
+        letter = (match[1] or match[2]) if match else ""
+        if match and letter == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(heads) :][:1]:
+            heads.append(Anchor(place, len(heads) + 1, match.end(), label=letter))
+    pieces = [*pairwise([*(head.place for head in heads), len(items)])]
+    below = [[*pairwise([*(a.place for a in run if start < a.place < end), end])] for start, end in pieces]
+    numbered = sum(any(asks_something(items[start:end]) for start, end in own) for own in below)
+    asking = all(asks_something(items[start:end]) for start, end in pieces)
+    return heads if len(heads) >= _FEWEST_ALIKE and asking and 2 * numbered < len(heads) else []
+
+
 def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> Iterator[_Candidate]:
     """Heads that name a type, 서답형 1, counted from 1 on behind one of the run, each of which asks."""
     places = [head.place for head in run]
@@ -172,7 +189,7 @@ def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> 
 
 
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool) -> Iterator[_Candidate]:
-    """Heads of another form, each of which asks, in a section without heads or a gap of the run.
+    """Heads of another form, each of which asks, in a section without heads, a gap of the run, or below one of several.
 
     Numbers in brackets, (1) or 1), are parts, unless the section's title speaks of several.
     """
@@ -188,6 +205,11 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], ga
         for a, b in pairwise(run if gaps else ())
         if not (a.label or b.label) and 1 < b.number - a.number <= _FAR
     ]
+    ends = [*places[1:], len(items)]
+    typed = [
+        _is_of_several(items[head.place].text[head.end :]) and section_type(items[head.place].text) for head in run
+    ]
+    stretches += [(a, b, 1, MAX_NUMBER) for a, b, own in zip(places, ends, typed, strict=bool(run)) if own]
     for begin, end, first, last in stretches:
         own = [replace(head, place=head.place + begin + 1) for head in anchors(items[begin + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]

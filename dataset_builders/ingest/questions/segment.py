@@ -41,7 +41,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something, on_own_pages
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -263,7 +263,9 @@ def segment(stream: Stream) -> Body:
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
-    if listed := _listed_rules(items, chosen):
+    if lettered := on_own_pages(items, chosen):
+        heads, titles, chosen = set(), [], lettered
+    elif listed := _listed_rules(items, chosen):
         rules = {*listed}
         others = rules | heads
         chosen = anchors(items, starts, others, titles, strays=True)
@@ -326,7 +328,11 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
 def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     """A first run of rules without a title, which speak of the exam, or of contents: lines that are heads again."""
     runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
-    if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
+    if (
+        len(runs) < 2
+        or section_type(items[chosen[0].place].text)
+        or any(is_section(item.text) for item in items[: runs[0][0].place])
+    ):
         return range(0)
     first, later = runs[0], [anchor for run in runs[1:] for anchor in run]
     texts = [[items[anchor.place].text for anchor in some] for some in (first, later)]
@@ -541,6 +547,10 @@ class _Sorter:
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last in its form: it may be of that before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
+        elif anchor.label.isalpha():
+            guess = (
+                f"its letter, {anchor.label}, was taken for a number, as it begins a page: compare its end and tables"
+            )
         elif not anchor.end:
             guess = _unnumbered([item])
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
@@ -568,7 +578,8 @@ def _distribute(
         and id(item) not in inner
         and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
     ]
-    passages = find_passages(items, chosen, bounds, columns)
+    own_pages = any(anchor.label.isalpha() for anchor in chosen.values())
+    passages = {} if own_pages else find_passages(items, chosen, bounds, columns)
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and id(item) in head:

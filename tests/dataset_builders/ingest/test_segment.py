@@ -491,6 +491,24 @@ def test_heads_by_the_shape_of_their_series() -> None:
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
 
 
+@pytest.mark.parametrize("form", ["{}: Trek", "Problem {}"])
+def test_letters_that_begin_pages_head_questions(form: str) -> None:
+    rules = ["You must obey these:", "1. Go.", "2. Stop."]
+    pages = [
+        page(form.format(name), *(rules if name == "A" else []), f"What is printed for {name}?", number=n)
+        for n, name in enumerate("ABCD", 1)
+    ]
+    drafts = read(*pages).drafts
+    assert [draft.number for draft in drafts] == list("ABCD")
+    assert all("printed" in draft.question and any("letter" in each.text for each in draft.doubts) for draft in drafts)
+
+
+def test_a_head_of_several_questions_is_a_section() -> None:
+    first = ["第一题 选择题和填空题（每小题1分，共3分）", *(f"{n}. 第{n}个值是多少？" for n in (1, 2, 3))]
+    lines = [*first, *(line for n in "二三四" for line in (f"第{n}题（20分）", "1. 求值。", "2. 求和。"))]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("123234")
+
+
 def test_any_word_heads_questions_that_have_points() -> None:
     lines = [line for n in range(1, 5) for line in (f"Exercice {n} ({n + 2} points)", "Find x.", "Find y.", "Explain.")]
     assert [draft.number for draft in read(page(*lines)).drafts] == list("1234")
