@@ -79,12 +79,12 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or "://" in item.text)]
+        printed = [item.text for _, item in self.lines if "://" not in item.text]
         return bool(self.fills or self.chosen or printed) and not self.begins
 
 
-def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
-    """Places and looks of a line's parts."""
+def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
+    """Places and looks of a line's parts; a bracket is `opened` at the end of the line above."""
     if line is None:
         return
     at = 0
@@ -100,20 +100,33 @@ def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
     for match in _TICKS.finditer(line.text) if cells else ():
         cell = max((start for start in cells if start <= match.start()), default=0)
         yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
-    for match in _LETTER.finditer(line.text) if not begins_option(line.text) else ():
-        yield *match.span(match.lastindex or 0), {_RULED if match[2] else _FILLED}
+    for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
+        start, end = match.span(match.lastindex or 0)
+        yield start - opened, end - opened, {_RULED if match[2] else _FILLED}
 
 
-def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
+def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
     """Places in the ink, behind a number."""
     spans: list[tuple[int, int]] = []
-    for start, end, look in looks_of(line):
+    for start, end, look in looks_of(line, opened):
         if ink in look and end > skip and line:
             if spans and not line.text[spans[-1][1] : start].strip():
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
+    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_worth(line.text[a:b])]
+
+
+def _is_worth(text: str) -> bool:
+    """Checks for points alone, whose bracket may be in another look."""
+    bare = text.strip("()（）[] ")
+    return not re.search(r"[(（\[]", bare) and says_worth(f"({bare})")
+
+
+def _are_labels(text: str, labels: str) -> bool:
+    """Checks for letters of labels in their order: an acronym has others."""
+    places = [labels.find(letter) for letter in text.strip()]
+    return places == sorted({*places} - {-1})
 
 
 def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
@@ -127,9 +140,15 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     """Takes what is in the ink out of a question's items, in place."""
     taken = Inked()
     parts: list[str] = []
-    spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
+    opened = [False, *(item.text.rstrip()[-1:] in _OPEN and item.line is not None for item in items)]
+    spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
     if ink in (_FILLED, _RULED):
-        spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
+        own = "".join(option.label for option in options)
+        spans = [
+            [span for span in each if _are_labels(item.text[slice(*span)], own)]
+            for item, each in zip(items, spans, strict=True)
+        ]
+        spans = spans if sum(map(len, spans)) == 1 else [[] for _ in items]
     if ink == TICKED and sum(bool(PART.match(item.text)) for item in items[1:]) > 1:
         options = ()  # each part has its own
     set_so = _options_in(items, spans, options)
@@ -145,7 +164,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
         own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
-        whole = begun or bool(line and own and ink not in (TICKED, _TICK) and _is_whole(line, own, begin))
+        whole = bool(line and own and ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -220,7 +239,7 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tupl
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        if before[-1:] in _OPEN and behind[:1] in _CLOSED and before and behind:
+        if before[-1:] in _OPEN and behind[:1] in _CLOSED and behind:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
             text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import count, groupby, takewhile
 from typing import Final
@@ -63,7 +63,8 @@ def listed_entries(
 ) -> list[Entry]:
     """Entries of a list of answers, each with its question, and those that go on behind the last."""
     items = stream.items
-    every = candidates(items, name)
+    titles = {squeezed(draft.section) for draft in drafts}
+    every = [place for place in candidates(items, name) if not _is_title(items[place.item], titles)]
     prints = _above(stream, every)
     own = labels_of_paper({*prints.values()}, drafts, headings)
     free = [place for place in every if prints.get(items[place.item].box.page, "") in {"", *own}]
@@ -232,6 +233,12 @@ def ends_of(
     return ends
 
 
+def _is_title(item: Item, sections: Set[str]) -> bool:
+    """Checks for the title of a section that has questions."""
+    title = squeezed(re.split("[(（:：,，]", item.text)[0]) if item.line and is_section(item.text) else ""
+    return bool(title) and any(section.startswith(title) for section in sections)
+
+
 def _is_head(text: str) -> bool:
     """Checks for the title of a section, or its numeral alone."""
     counted = numeral(text)
@@ -286,6 +293,10 @@ def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
     if len({squeezed("".join(readings[at].answer)) for at in answered}) > 1:
         return [entries[at] for at in answered]
     first = answered[0] if answered else 0
-    solutions = [reading.solution for at, reading in enumerate(readings) if at != first and reading.solution]
+    whole = [
+        "\n".join(filter(None, (entry.answer, entry.solution))) if reading.problem else reading.solution
+        for entry, reading in zip(entries, readings, strict=True)
+    ]
+    solutions = [text for at, text in enumerate(whole) if at != first and text]
     lacks = readings[first].answer and not readings[first].solution
     return [replace(entries[first], solution=solutions[0]) if lacks and solutions else entries[first]]
