@@ -242,15 +242,14 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
         new |= {*within} if not new.issuperset(behind) else set()
     pieces = _new_lines(copy, theirs, new)
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
-    worked, last = [], ""
+    worked = []
     for part, text in pieces:
         if label := _BRACKETED.fullmatch(NUMBER.sub("", text, count=1) or text):
             own, answer, solution = "", str(label[1]), ""
         else:
             own, answer, solution = _answered(text)
         if parted:
-            worked.append(f"{part * (part != last)} {own or answer}\n{solution}".strip())
-            last = part
+            worked.append(f"{part} {own or answer}\n{solution}".rstrip())
             continue
         answers += [answer] if answer else []
         worked.append(own or solution)
