@@ -325,7 +325,7 @@ _READ: Final = {"number", "type", "options", "figure", "text"}
 def _most_are_sure(reading: PaperReading) -> Iterator[Breach]:
     """Few questions have doubts, or all: a paper that gave many was not understood."""
     doubted = [any(doubt.kind in _READ for doubt in draft.doubts) for draft in reading.drafts]
-    if sum(doubted) > _DOUBTED * len(doubted):
+    if sum(doubted) > max(1, _DOUBTED * len(doubted)):
         text = f"{sum(doubted)} of {len(doubted)} questions of this paper have doubts: compare the others, too"
         yield Breach(text, tuple(place for place, own in enumerate(doubted) if not own), "paper", 0.9)
 

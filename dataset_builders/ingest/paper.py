@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv
 from livek12.dataset_builders.ingest.keys.listed import candidates
-from livek12.dataset_builders.ingest.keys.pictures import KeyPictures
+from livek12.dataset_builders.ingest.keys.pictures import KeyPictures, without_letters
 from livek12.dataset_builders.ingest.keys.solved import aligned_entries
 from livek12.dataset_builders.ingest.keys.words import LETTER, PaperWords
 from livek12.dataset_builders.ingest.ownership import accounts, ids_of
@@ -297,7 +297,7 @@ def _with_keys(
 ) -> tuple[list[Draft], list[str], list[Entry]]:
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
-    keyed = list(drafts)
+    keyed = [*map(without_letters, drafts)]
     answers = ids_of(body.answers)
     own = {id(item): item.text for each in body.segments for item in each.items}
     between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]

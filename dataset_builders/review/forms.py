@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
@@ -270,7 +271,7 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
             "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
             "answer": [entry.strip() for entry in form.answer if entry.strip()],
             "solution": form.solution.strip() or None,
-            "solution_figures": base.solution_figures[: form.solution.count(IMAGE_MARK)],
+            "solution_figures": figures_left(base, form.solution),
             "knowledge_points": [
                 name for part in re.split(r"[;；,，\n]", form.knowledge_points) if (name := part.strip())
             ],
@@ -280,6 +281,18 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
             "page_numbers": sorted({box.page for box in copy.boxes}) or base.page_numbers,
         }
     )
+
+
+def figures_left(base: Draft, solution: str) -> list[Figure]:
+    """The figures of the marks that an edited solution has; a moved mark has the first of those without one."""
+    old, new = (re.split(rf"({IMAGE_MARK}|\s+)", text) for text in (base.solution or "", solution))
+    figures = dict(zip((at for at, word in enumerate(old) if word == IMAGE_MARK), base.solution_figures, strict=False))
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    kept = {block.b + at: block.a + at for block in blocks for at in range(block.size) if block.a + at in figures}
+    others = iter([figure for at, figure in figures.items() if at not in kept.values()])
+    marks = (at for at, word in enumerate(new) if word == IMAGE_MARK)
+    left = (figures[kept[at]] if at in kept else next(others, None) for at in marks)
+    return [figure for figure in left if figure]
 
 
 def difference(a: Copy, b: Copy) -> list[str]:

@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.review import pictures
 from livek12.dataset_builders.review.board import Board, Entry
-from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, problems_of
+from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, figures_left, problems_of
 from livek12.dataset_builders.review.pictures import figure_file, is_cut_anew
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
 from livek12.report.pictures import sides_of
@@ -237,7 +237,8 @@ def _lead(board: Board, entry: Entry, by: str) -> str:
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering, lead: str = "") -> dict[str, Any]:
     pictures, solved = (
-        [_picture(root, entry, figure) for figure in own] for own in (copy.figures, entry.draft.solution_figures)
+        [_picture(root, entry, figure) for figure in own]
+        for own in (copy.figures, figures_left(entry.draft, copy.form.solution))
     )
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.

@@ -65,7 +65,7 @@ def read_key(questions: Sequence[Question], file: Path | None, typed: Sequence[s
         letters = KeyPictures()
         matched, lines = match([*drafts.values()], key.entries_for([*drafts.values()], letters), key.name, "")
         reading.problems += [*key.problems, *key.unread, *lines]
-        for draft in (letters.placed(each, {}) for each in matched):
+        for draft in (letters.placed(each.model_copy(update={"solution": None}), {}) for each in matched):
             doubts = draft.doubts if draft.answer else []
             reading.problems += [f"question {draft.number}: {doubt.text}; not taken" for doubt in doubts]
             if draft.answer and not doubts:

@@ -381,7 +381,7 @@ def _rows(file: Path) -> list[list[str]]:
         raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
     if len(data) > MAX_BYTES:
         raise UserError(f"{file.name}: has more than {MAX_BYTES >> 20} MiB; a key is smaller")
-    text = re.sub(r"\r\n?", "\n", _decoded(data, file.name)).replace("\0", "").lstrip("\ufeff\n ")
+    text = re.sub(r"\r\n?", "\n", LETTER.sub(UNREAD, _decoded(data, file.name))).replace("\0", "").lstrip("\ufeff\n ")
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t，；", key=head.count)
     try:

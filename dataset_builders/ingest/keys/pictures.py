@@ -38,7 +38,7 @@ class KeyPictures:
         if table(item.block) or not item.block.picture:
             return replace(item, block=replace(item.block, lines=[*map(self._line, item.block.lines)]))
         letter = self._letter(item.block)
-        self._apart.add(letter)
+        self._apart |= {letter} - {UNREAD}
         return replace(item, line=Line(text=letter, box=item.box))
 
     def _line(self, line: Line) -> Line:
@@ -65,8 +65,13 @@ class KeyPictures:
             draft = with_doubt(draft.model_copy(update=changes), "answer", _COMPARE, 0.5)
         elif solution.count(IMAGE_MARK) != len(draft.solution_figures):
             draft = draft.model_copy(update={"solution": solution.replace(IMAGE_MARK, UNREAD), "solution_figures": []})
-        text = draft.model_dump_json()
-        return Draft.model_validate_json(LETTER.sub(UNREAD, text)) if LETTER.search(text) else draft
+        return without_letters(draft)
+
+
+def without_letters(draft: Draft) -> Draft:
+    """A draft with □ for private letters, of whatever source."""
+    text = draft.model_dump_json()
+    return Draft.model_validate_json(LETTER.sub(UNREAD, text)) if LETTER.search(text) else draft
 
 
 def figures_of(blocks: Sequence[Block], stem: str, pictures: dict[str, Image], placed: bool = True) -> list[Figure]:

@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, groupby, pairwise
 from statistics import mode
 from typing import Final, TypeVar
 
@@ -614,6 +614,8 @@ _RUN, _PLAIN_FENCE = 0.25, 1.2
 """Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
 _RAISED, _FILLED = 0.55, 1.0
 """Letter sizes between the base lines of parts of one line, and from one part to the next, at most."""
+_LIFTED, _TOUCHES, _WIDEST_SCRIPT = 0.3, 0.15, 3.0
+"""Letter sizes by which a script is raised at least, is apart from its letter at most, and is wide at most."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
@@ -773,9 +775,20 @@ def _level(rows: list[list[Atom]]) -> None:
         if below[0].base - above[0].base < _RAISED * size and _fill(above, below, size):
             host, other = sorted((above, below), key=lambda row: -sum(atom.width for atom in row))
             down = host[0].base - other[0].base
+            raised = set(map(id, other)) if abs(down) > _LIFTED * size else set()
+            runs = groupby(sorted((*host, *other), key=lambda atom: atom.left), key=lambda atom: id(atom) in raised)
+            for (_, before), (is_raised, run) in pairwise((is_raised, [*own]) for is_raised, own in runs):
+                run[0].sound = run[0].sound and not (is_raised and _is_script(before[-1], run, size))
             for atom in other:
                 atom.top, atom.bottom, atom.base = atom.top + down, atom.bottom + down, atom.base + down
             rows[place - 1 : place + 1] = [[*host, *other]]
+
+
+def _is_script(before: Atom, run: Sequence[Atom], size: float) -> bool:
+    """Checks a few letters right behind another for a script of full size."""
+    short = run[-1].right - run[0].left < _WIDEST_SCRIPT * size and all(atom.text.isascii() for atom in run)
+    touches = run[0].left - before.right < _TOUCHES * size
+    return short and touches and before.text[-1:].isascii() and before.text[-1:].isalnum()
 
 
 def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:

@@ -40,7 +40,7 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_WORD, _PARTED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*"), re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)*)‐$")
+_WORD, _PARTED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*"), re.compile(r"(?<![A-Za-z-])([A-Za-z]+(?:-[A-Za-z]+)*)‐$")
 _EDGE_MARK = re.compile(
     r"(?P<gap>^|(?<=\S)\s{4,})?(?(gap)|(?<=[^\s:：=+×-]) )"
     r"(?P<marks>\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$"
@@ -294,18 +294,18 @@ def _spaced(items: Sequence[Item]) -> None:
 
 
 def _hyphenated(items: Sequence[Item]) -> None:
-    """Keeps hyphens at the ends of lines, but those of words that stand elsewhere in the paper without one.
-
-    What the paper does not settle is kept with a doubt.
-    """
+    """Keeps the hyphen of a compound at the end of a line, if the paper has it, or both of its words alone."""
     lines = [item for item in items if item.line]
-    words = {word.lower() for item in lines for word in _WORD.findall(item.text)}
+    parts = {at for at, item in enumerate(lines) if _PARTED.search(item.text)}
+    whole = (_WORD.findall(_PARTED.sub("", item.text))[at - 1 in parts :] for at, item in enumerate(lines))
+    words = {word.lower() for own in whole for word in own}
     for item, following in pairwise(lines):
         parted, rest = _PARTED.search(item.text), _WORD.match(following.text)
-        if item.line and parted and rest and (parted[1] + rest[0]).lower() not in words:
-            word = f"{parted[1]}-{rest[0]}"
-            other = "" if word.lower() in words else ", ".join(filter(None, (item.line.other, word)))
-            item.line = replace(item.line, text=item.line.text.rstrip()[:-1] + "-", other=other)
+        if item.line and parted and rest:
+            first, last = parted[1].lower(), rest[0].lower()
+            both = {first, last} <= words and first + last not in words
+            if both or f"{first}-{last}" in words:
+                item.line = replace(item.line, text=item.line.text.rstrip()[:-1] + "-")
 
 
 def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:

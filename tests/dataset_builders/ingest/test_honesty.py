@@ -325,3 +325,12 @@ def test_a_number_in_brackets_goes_on_below_the_title_of_its_section(tmp_path: P
 def test_a_root_of_nothing_is_a_doubt(root: str, whole: bool) -> None:
     draft = read(page(f"1. The ball has {root}. Find v.", "2. Find the time.")).drafts[0]
     assert whole is not any("not whole" in doubt.text for doubt in draft.doubts)
+
+
+def test_an_exponent_of_full_size_is_not_read_flat(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    lines = (b"(1. Find all n for which 2) Tj 5 Ts (n+1) Tj 0 Ts ( + 3 is even.) Tj", b"(2. Find the value of b.) Tj")
+    shown = b" ".join(b"BT /F1 10 Tf 50 %d Td %s ET" % (700 - 20 * at, line) for at, line in enumerate(lines))
+    (tmp_path / "p.pdf").write_bytes(plain_pdf(1, shown))
+    first, second = paper_of(tmp_path / "p.pdf").drafts
+    assert "2n+1" not in first.question and doubted(first, "text") and not doubted(second, "text")

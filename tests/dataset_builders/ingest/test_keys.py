@@ -67,6 +67,13 @@ def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
     assert all(any("pictures" in doubt.text for doubt in draft.doubts) for draft in made.drafts)
 
 
+def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> None:
+    (tmp_path / "k.csv").write_text("number,answer,solution\n1,B,\U000f0000 so\n", encoding="utf-8")
+    asked = page("1. Which is \U000f0000 of all?", "A. one", "B. two")
+    (draft,) = read(asked, key=AnswerKey.read(tmp_path / "k.csv")).drafts
+    assert (draft.answer, draft.solution) == (["B"], "□ so") and "□ of all" in draft.question
+
+
 @pytest.mark.parametrize(
     ("lines", "found"),
     [

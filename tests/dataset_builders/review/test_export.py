@@ -64,19 +64,19 @@ def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
 def test_pictures_of_a_solution_are_shown_exported_and_built_and_go_with_their_marks(tmp_path: Path) -> None:
     names = ["alpha-q1-solution-1.png", "alpha-q1-solution-2.png"]
     drawn = [Figure(name=name) for name in names]
-    folder = make_folder(tmp_path / "papers", solution="As <image>, or <image>.", solution_figures=drawn)
+    folder = make_folder(tmp_path / "papers", solution="As <image>.\nOr <image>.", solution_figures=drawn)
     for place, name in enumerate(names):
         Image.new("RGB", (20 + place, 20), (place, 80, 200)).save(folder / "images" / name)
     with ReviewStore(folder) as store:
         html = question(folder, store.board, "alpha-q1", "ann", Rendering(render, render_answer))["html"]["solution"]
         assert [html.count(name) for name in names] == [1, 1]
-        store.act("ann", "edit", "alpha-q1", {"fields": {"solution": "As <image>."}})
+        store.act("ann", "edit", "alpha-q1", {"fields": {"solution": "Or <image>."}})
         store.act("ann", "accept", "alpha-q1", {})
         export(store, tmp_path / "out")
     build("livek12", str(tmp_path / "out"), tmp_path / "data")
     (built,) = load_questions(tmp_path / "data", ["default"], "livek12")
-    assert built.solution == "As <image>."
-    assert [image.bytes for image in built.solution_images] == [(folder / "images" / names[0]).read_bytes()]
+    assert built.solution == "Or <image>."
+    assert [image.bytes for image in built.solution_images] == [(folder / "images" / names[1]).read_bytes()]
 
 
 def test_an_export_replaces_an_export_and_nothing_else(tmp_path: Path) -> None:
