@@ -140,7 +140,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     """Takes what is in the ink out of a question's items, in place."""
     taken = Inked()
     parts: list[str] = []
-    opened = [False, *(item.text.rstrip()[-1:] in _OPEN and item.line is not None for item in items)]
+    opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
     spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
     if ink in (_FILLED, _RULED):
         own = "".join(option.label for option in options)
@@ -172,7 +172,9 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if line and own and not whole:
-            rest, tail = _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken)
+            rest, tail = (
+                _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken, opened[place])
+            )
             if tail:
                 own_line = replace(line, text=tail, inks=(), pictures=[])
                 taken.lines.append((" ".join(parts), replace(item, line=own_line)))
@@ -234,12 +236,12 @@ def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
     return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
 
 
-def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tuple[str, str]:
-    """A line's text without what is in the ink, and the part at its end; the others fill blanks."""
+def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened: bool) -> tuple[str, str]:
+    """A line's text, perhaps in a bracket, without what is in the ink, and its end; the others fill blanks."""
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        if before[-1:] in _OPEN and behind[:1] in _CLOSED and behind:
+        if (before[-1:] in _OPEN if before else opened) and behind and behind[0] in _CLOSED:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
             text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"

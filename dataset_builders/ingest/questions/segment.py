@@ -409,7 +409,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
     numbers = [each.number for each in chosen]
     counted = [at for at in begins if len({*numbers[at:]} - {*numbers[:at]}) < (1 - _MOST_AGAIN) * len({*numbers[at:]})]
-    asked = [re.sub(r"\W+", "", items[each.place].text[each.end :])[:_HEAD_SIGNS] for each in chosen]
+    wordings = [re.sub(r"\W+", "", items[each.place].text[each.end :])[:_HEAD_SIGNS] for each in chosen]
     numbered = {each.place for each in chosen}
     lasts = {
         re.sub(r"\W+", "", piece)[:_HEAD_SIGNS]: place
@@ -417,7 +417,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
         for piece in (re.split(r"\s{2,}|\t|\n", item.text or item.block.text) if place not in numbered else ())
     }
     for at in counted[:_AGAIN]:  # each stands again under the title of its solution
-        repeated = sum(bool(text) and lasts.get(text, 0) > chosen[at].place for text in asked[:at])
+        repeated = sum(bool(text) and lasts.get(text, 0) > chosen[at].place for text in wordings[:at])
         again += [chosen[at].place] if 2 * repeated > max(at, 2 * _AGAIN) else []
     front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
     tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
