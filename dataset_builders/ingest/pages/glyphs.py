@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from statistics import median, median_high
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, RINGED, TICKED, UNREAD
 from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine, Bounds, Placed, Rule, Shape, chains, hull
 
 MAX_OBJECTS: Final = 20_000
@@ -453,7 +453,7 @@ def _character(code: int) -> str:
         return ""
     if 0x2E80 <= code < 0x2FE0 or 0xF900 <= code < 0xFB00:  # radicals, and letters of old sets a second time
         return _RADICALS.get(code) or unicodedata.normalize("NFKC", chr(code))
-    return UNREAD if _unsound(code) else "○" if code == _RING else chr(code)
+    return UNREAD if _unsound(code) else "○" if code == _RING else chr(RINGED.get(code, code))
 
 
 _RING: Final = 0x20DD

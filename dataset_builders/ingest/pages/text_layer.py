@@ -380,7 +380,7 @@ def sound(raw: RawPage) -> bool:
         return False
     if not letters:
         return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
-    lost = sum(not glyph.sound for glyph in letters)
+    lost = sum(not glyph.sound and not glyph.math for glyph in letters)  # formulas have pictures
     odd = Counter(glyph.font for glyph in letters if glyph.sound and _odd(glyph.text))
     fonts = Counter(glyph.font for glyph in letters)
     coded = sum(many for font, many in fonts.items() if odd[font] > max(_ODD_SIGNS, _ODD_SHARE * many))

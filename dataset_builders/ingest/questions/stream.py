@@ -70,7 +70,10 @@ _MARKS_BEFORE = re.compile(
 """Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
-_BINDING, _FEWEST_BOUND = both_scripts(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
+_BINDING, _FEWEST_BOUND = (
+    both_scripts(rf"(?=[{PICTURE}\s]*+[…密封装订线])\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"),
+    12,
+)
 """A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")

@@ -153,3 +153,9 @@ def test_a_page_that_is_a_picture_has_no_sound_text_layer(letters: int, share: f
     mark = [glyphs.Glyph("a", 10.0 + n, 780, 15.0 + n, 790, 789, 10, 15.0 + n, "Serif") for n in range(letters)]
     raw = glyphs.RawPage(600, 800, mark, shapes=[Shape("image", 0, 0, 600, 800 * share)])
     assert text_layer.sound(raw) is sound
+
+
+@pytest.mark.parametrize("formulas", [True, False])
+def test_formulas_that_are_not_read_leave_the_words_sound(formulas: bool) -> None:
+    marks = [glyphs.Glyph("a", n, 10, n, 20, 19, 10, n, "F", math=formulas, sound=n < 300) for n in range(500)]
+    assert text_layer.sound(glyphs.RawPage(600, 800, marks)) is formulas

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
@@ -483,7 +483,7 @@ def test_a_table_of_contents_asks_nothing(leader: str) -> None:
 
 
 def test_heads_by_the_shape_of_their_series() -> None:
-    lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "① 한강 ② 남산 ③ 부산 ④ 독도")]
+    lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "➀ 한강 ➁ 남산 ➂ 부산 ➃ 독도")]
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
 
 
@@ -685,6 +685,8 @@ def test_a_paper_whose_numbers_or_front_come_again_with_answers_is_its_key() -> 
 def test_the_binding_edge_is_no_text() -> None:
     lines = [line for n in range(1, 4) for line in (f"… {n}. What is {n}?", *["密"] * 5)]
     assert [draft.question for draft in read(page(*lines)).drafts] == [f"What is {n}?" for n in range(1, 4)]
+    formulas = [line for n in range(1, 13) for line in (f"{n}. What is the limit of", PICTURE, "at zero?")]
+    assert all("<image>" in draft.question for draft in read(page(*formulas)).drafts), "a formula alone is no binding"
 
 
 def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
