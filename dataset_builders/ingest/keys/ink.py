@@ -143,9 +143,9 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
     spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
     if ink in (_FILLED, _RULED):
-        own = "".join(option.label for option in options)
+        letters = "".join(option.label for option in options)
         spans = [
-            [span for span in each if _are_labels(item.text[slice(*span)], own)]
+            [span for span in each if _are_labels(item.text[slice(*span)], letters)]
             for item, each in zip(items, spans, strict=True)
         ]
         spans = spans if sum(map(len, spans)) == 1 else [[] for _ in items]
