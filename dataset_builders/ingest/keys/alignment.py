@@ -96,36 +96,51 @@ def align(
     for place in numbered_lines(items) if listed is None else listed:
         heads[place.number].append(place)
     by_words = _by_words([draft.markdown for draft in drafts], items)
-    sections = _sections(items)
+    titles = [title_of(draft.section) for draft in drafts]
+    sections = _sections(items, {*titles})
     ranks = ranks_in_sections(drafts)
+    alone = {title for title, many in Counter(titles).items() if title and many == 1 < len(drafts)}
+    for at, item in enumerate(items):
+        if item.line and (title := title_of(item.text)) in alone:
+            heads[title].append(KeyPlace(at, len(item.text), style="title", number=title, nth=-1))
     candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
         own = {place.order: place for place in by_words.get(index, ())} if listed is None else {}
         likely = {place.item: place.words for place in by_words.get(index, ())}
         others = {ranks[index], str(index + 1)} - {draft.number}
         anew = [replace(place, worth=_ANEW) for other in sorted(others) for place in heads[other][:MOST_ALIKE]]
-        for place in [*anew, *heads[draft.number][:MOST_ALIKE], *heads[f"#{ranks[index]}"][:MOST_ALIKE]]:
+        names = draft.number, f"#{ranks[index]}", *{titles[index]} & alone
+        for place in [*anew, *(place for name in names for place in heads[name][:MOST_ALIKE])]:
+            if (
+                place.style == "numeral"
+                and titles[index] not in alone
+                and title_of(items[place.item].text) == titles[index]
+            ):
+                continue  # the head of its section
             words = likely.get(place.item) if place.entry is None else 0.0
             words = _short(draft, text_of(items[place.item])[place.end :]) if words is None else words
             own[place.order] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].order, pair[0]))
-    titles = [squeezed(draft.section) for draft in drafts]
     likeness = [_likeness(sections[place.item], titles[at], {*titles}) for at, place in candidates]
     alike = [(draft.question_type, *(option.label for option in draft.options)) for draft in drafts]
     firsts = {(alike[at], place.order): (at, place) for at, place in reversed(candidates)} if listed is not None else {}
     fits = {key: _form(drafts[at], place, items) for key, (at, place) in firsts.items()}
     forms = [fits.get((alike[at], place.order), 0.0) for at, place in candidates]
-    styles = {place.style for _, place in candidates} - {""}
-    covers = {style: _cover(style, candidates) for style in styles}
+    apart = {*titles} if len({draft.number for draft in drafts}) < len(drafts) else {""}
+    local = {
+        at for at, (_, place) in enumerate(candidates) if _NAMED.match(place.style) and sections[place.item] in apart
+    }
+    kinds = [(own.style, sections[own.item] if at in local else "") for at, (_, own) in enumerate(candidates)]
+    covers = {kind: _cover(kind, kinds, candidates) for kind in {*kinds} if kind[0]}
     best = max((total for total, _ in covers.values()), default=0.0) or 1.0
-    shares = {style: precise * min(1.0, _PART * total / best) for style, (total, precise) in covers.items()}
+    shares = {kind: precise * min(1.0, _PART * total / best) for kind, (total, precise) in covers.items()}
     numbered = {place.item for own in heads.values() for place in own}
     weights = [
-        own.worth * shares[own.style] ** 2 + own.words + form + (like * shares[own.style] if like > 0 else like)
+        own.worth * shares[kind] ** 2 + own.words + form + (like * shares[kind] if like > 0 else like)
         if own.style
         else own.words * (1.0 if own.item in numbered else _WITHIN)
-        for (_, own), like, form in zip(candidates, likeness, forms, strict=True)
+        for (_, own), kind, like, form in zip(candidates, kinds, likeness, forms, strict=True)
     ]
     chosen = dict(candidates[at] for at in chain(candidates, weights)[0])
     taken = {place.order for place in chosen.values()}
@@ -138,7 +153,8 @@ def align(
 
 def _form(draft: Draft, place: KeyPlace, items: Sequence[Item]) -> float:
     """The weight of an answer in the form of a question's type, at its place."""
-    text = place.entry.answer or place.entry.solution or "" if place.entry else text_of(items[place.item])[place.end :]
+    lines = "\n".join(map(text_of, items[place.item : place.item + 2]))[place.end :].strip()
+    text = place.entry.answer or place.entry.solution or "" if place.entry else lines.partition("\n")[0]
     reading = in_form(draft, *split_text(text[:_LONGEST_FORM], draft)[:2])
     if is_choice(draft):
         return _LABELLED * bool(reading.answer and not reading.problem)
@@ -155,17 +171,20 @@ def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
     return ranks
 
 
-def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> tuple[float, float]:
-    """The weight of the numbers of a style that follow the paper, and their share of all in that style."""
-    followed, total = chain(candidates, [own.worth * (own.style == style) + own.words for _, own in candidates])
-    used = [candidates[at][1].number for at in followed if candidates[at][1].style == style]
-    own = [
-        number for _, number in sorted({(place.order, place.number) for _, place in candidates if place.style == style})
-    ]
+def _cover(
+    kind: tuple[str, str], kinds: Sequence[tuple[str, str]], candidates: Sequence[tuple[int, KeyPlace]]
+) -> tuple[float, float]:
+    """The weight of the numbers of a style, in its section, that follow the paper, and their share of all of it."""
+    alike, style = [other == kind for other in kinds], kind[0]
+    weights = [own.worth * is_alike + own.words for (_, own), is_alike in zip(candidates, alike, strict=True)]
+    followed, total = chain(candidates, weights)
+    used = [candidates[at][1].number for at in followed if alike[at]]
+    places = {(place.order, place.number) for (_, place), is_alike in zip(candidates, alike, strict=True) if is_alike}
+    own = [number for _, number in sorted(places)]
     many, there = (sum(1 for _ in groupby(numbers)) for numbers in (used, own))  # 1(a) and 1(b) are one
     likely = (_ROUND if _BRACKETS.fullmatch(style) else 1.0) * (_INNER if ">" in style else 1.0)
     likely *= 1.0 if style[0].isalpha() else _BARE
-    return total, many / (there + 1) * likely
+    return total, many / (there + (not kind[1])) * likely
 
 
 def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
@@ -236,6 +255,8 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
     return places
 
 
+_NAMED: Final = re.compile(r"question|problem|문[제항]|第")
+"""Of styles that are no list's within a solution: they count by their own section."""
 _WIDE: Final = str.maketrans("（）．：【】", "().:[]")
 
 
@@ -251,12 +272,17 @@ def _short(draft: Draft, text: str) -> float:
     return _WORDS * (0 < len(own) < RUN + _FEWEST_RUNS and tokens(text)[: len(own)] == own)
 
 
-def _sections(items: Sequence[Item]) -> list[str]:
-    """The title of each line's section, without spaces."""
+def title_of(text: str) -> str:
+    """The title of a section up to its points, without spaces and signs."""
+    return re.sub(r"[^\w.．、]", "", re.split(r"[(（\[:：,，]", text)[0])
+
+
+def _sections(items: Sequence[Item], own: Set[str]) -> list[str]:
+    """The title of each line's section, of which the paper has its `own`."""
     titles, last = [], ""
     for item in items:
-        if item.line and (is_section(item.text) or numeral(item.text)):
-            last = squeezed(re.split(r"[(（:：,，]", item.text)[0]) or last
+        if item.line and (is_section(item.text) or numeral(item.text) or title_of(item.text) in own):
+            last = title_of(item.text) or last
         titles.append(last)
     return titles
 

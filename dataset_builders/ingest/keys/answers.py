@@ -74,6 +74,8 @@ _VALUE_ALONE = both_scripts(
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
+_MARKING = re.compile(r"每(?:个|空|小?题)[^()（）]{0,6}分|不扣分|不给分")
+"""Of a note on marking."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
@@ -231,8 +233,8 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
     if not answer:
-        titled = solution and (solution[0].strip()[0] in "【[［〖<＜" or solution[0].lstrip(" ").startswith("\n"))
-        if solution and titled and text[: solution.start()].strip():
+        solution = next(filter(_is_titled, SOLUTION_HEAD.finditer(text)), _SOLUTION_LINE.search(text))
+        if solution and text[: solution.start()].strip():
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
@@ -240,13 +242,18 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
     if answer[0].strip() in _HEADS_OF_TEXT and marks(key):  # of an example
         return text, None, None
-    if answer[0].strip() in _HEADS_OF_TEXT and "\n" in key:
-        return text[: answer.start()].rstrip(), None, "\n".join(filter(None, (key, worked)))
     first, _, rest = key.partition("\n")
+    if rest and (answer[0].strip() in _HEADS_OF_TEXT or _MARKING.search(first)):
+        return text[: answer.start()].rstrip(), None, "\n".join(filter(None, (key, worked)))
     explained = _is_value(first) and not _BULLET.match(rest)
     if len(rest) > LONGEST_ANSWER and explained:
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
+
+
+def _is_titled(head: re.Match[str]) -> bool:
+    """Checks for a head in brackets, or one that begins its line."""
+    return head[0].strip()[0] in "【[［〖<＜" or head[0].lstrip(" ").startswith("\n")
 
 
 def _is_value(line: str) -> bool:

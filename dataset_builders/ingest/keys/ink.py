@@ -41,7 +41,8 @@ _BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
 _HEAD: Final = re.compile(
-    r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?)(?:\s[a-h])?\s*(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
+    r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
+    r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
 )
 _LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")

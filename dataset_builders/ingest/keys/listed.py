@@ -17,7 +17,7 @@ from typing import Final
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of, title_of
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
     SOLVES,
@@ -63,8 +63,7 @@ def listed_entries(
 ) -> list[Entry]:
     """Entries of a list of answers, each with its question, and those that go on behind the last."""
     items = stream.items
-    titles = {squeezed(draft.section) for draft in drafts}
-    every = [place for place in candidates(items, name) if not _is_title(items[place.item], titles)]
+    every = candidates(items, name)
     prints = _above(stream, every)
     own = labels_of_paper({*prints.values()}, drafts, headings)
     free = [place for place in every if prints.get(items[place.item].box.page, "") in {"", *own}]
@@ -217,6 +216,7 @@ def ends_of(
     places = {place.order: (place, index) for chosen in series for index, place in chosen.items()}
     starts = sorted({item for item, _ in places})
     due = {(place.style, place.number): place.item for place in reversed(free)}
+    sections = {title_of(draft.section) for draft in drafts} - {""}
     ends = {}
     for order, (place, index) in sorted(places.items(), key=lambda pair: pair[0]):
         if place.entry:
@@ -227,22 +227,16 @@ def ends_of(
         end = after if after is not None and place.item < after < end else end
         own = items[place.item : end]
         question = squeezed(drafts[index].markdown)
-        titles = ((at, squeezed(item.text)) for at, item in enumerate(own) if at and _is_head(item.text))
+        titles = ((at, squeezed(item.text)) for at, item in enumerate(own) if at and _is_head(item.text, sections))
         heads = (at for at, title in titles if title not in question)
         ends[order] = place.item + min([1 + paper.end([item.text for item in own[1:]]), *heads])
     return ends
 
 
-def _is_title(item: Item, sections: Set[str]) -> bool:
-    """Checks for the title of a section that has questions."""
-    title = squeezed(re.split("[(（:：,，]", item.text)[0]) if item.line and is_section(item.text) else ""
-    return bool(title) and any(section.startswith(title) for section in sections)
-
-
-def _is_head(text: str) -> bool:
-    """Checks for the title of a section, or its numeral alone."""
+def _is_head(text: str, sections: Set[str]) -> bool:
+    """Checks for the title of a section, its numeral alone, or one of the paper's `sections`."""
     counted = numeral(text)
-    return is_section(text) or bool(counted and not text[counted[1] :].strip())
+    return is_section(text) or title_of(text) in sections or bool(counted and not text[counted[1] :].strip())
 
 
 def _entry(
@@ -263,6 +257,7 @@ def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry
     first = re.sub(r"\A\s*[–—]\s*", "", text_of(items[0])[end:])
     worth = marks(first) if says_worth(first) else []
     titled = bool(worth) and (items[0].text[:1].isalpha() or bool(WORTH.fullmatch(first)))
+    titled |= title_of(first) == title_of(draft.question.partition("\n")[0]) != ""
     lines = ["" if titled else first, *map(printed, items[1:])]
     text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
     key, solution, unsure = ("", text, "") if titled and "\n" in text else split_text(text, draft)

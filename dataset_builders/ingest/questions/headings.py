@@ -364,9 +364,9 @@ ANSWER_HEAD = both_scripts(
     re.IGNORECASE,
 )
 SOLUTION_HEAD = both_scripts(
-    r"(?:^|\n|\s)(?:[【\[［〖<＜]\s*(?:解析|详解|解答|分析|点评|试题解析|学?解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗>＞]"
+    r"(?:^|\n|\s|(?<=\s))(?:[【\[［〖<＜]\s*(?:解析|详解|解答|分析|点评|试题解析|学?解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗>＞]"
     r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
-    r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
+    r"|(?:解析|解答|详解|분석|해설|풀이|Solution(?: sketch| outline)?|Explanation)\s*[:：]"
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
@@ -374,7 +374,8 @@ SOLVED: Final = both_scripts(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
-    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
+    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b"
+    r"|(?:Solution(?: sketch| outline)?|Proof)s?\s*[:.](?=\s))"
     r"|(?:The\s+)?correct\s+answers?\s+(?:is|are)\s*:"
     r"|(?:(?!Short)[A-Z][a-z]+ ){0,2}(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
     r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
@@ -389,7 +390,7 @@ _LIST_NUMBER = both_scripts(
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
 INSTRUCTS = both_scripts(
     r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
-    r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
+    r"|attempts?|choose|write|tests?|submi(?:t|ssion)\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
     r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )

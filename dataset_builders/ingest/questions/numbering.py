@@ -92,7 +92,7 @@ class Anchor:
         place: index of the item.
         end: of the number in the line's text.
         run: from 0, one more each time the numbers go back.
-        stray: its number does not go on from the last.
+        stray: its number does not go on from the last, in its form.
         label: of several levels, 2-1.
         part: the type that it counts, 서답형.
     """
@@ -191,11 +191,11 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], ga
         own = [replace(head, place=head.place + begin + 1) for head in anchors(items[begin + 1 : end])]
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
         counted = [head.number for head in own] == [*range(first, first + len(own))]
-        several = first > 1 or _is_of_several(items[begin].text) or all_each(items[begin].text)
+        several = first == 1 and (_is_of_several(items[begin].text) or all_each(items[begin].text))
         parts = own and re.match(r"[(（]|\d+\s?[)）]", items[own[0].place].text) and not several
         whole = len(own) == last - first + 1 if first > 1 else len(own) > 1
         if whole and counted and not parts and all(map(asks_something, pieces)):
-            yield from (_Candidate(head.place, head.number, head.end) for head in own)
+            yield from (_Candidate(head.place, head.number, head.end, stray=first > 1) for head in own)
 
 
 def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:

@@ -15,7 +15,7 @@ from statistics import median
 
 from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, is_caption
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, is_caption
 from livek12.dataset_builders.ingest.questions.headings import (
     ASKED,
     INSTRUCTS,
@@ -73,8 +73,8 @@ _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _WORD = re.compile(r"[^\W\d_]{2}")
 _IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
-_MOST_FORM = 4
-"""Lines at the end of a question that may be those of the form."""
+_MOST_FORM, _FEWEST_FORMS, _MOST_RULES = 4, 3, 40
+"""Lines at the end of a question that may be those of the form, how often they come again, and those of rules."""
 _BRIEF = 2
 """Lines of a title, a foot or a note."""
 _LEAST = 100
@@ -111,7 +111,7 @@ def find_passages(
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
-    forms = _form_ends(items, bounds)
+    forms = _form_ends(items, bounds, heads)
     passages |= dict.fromkeys(forms.values(), SharedText(None))
     for begin, end in pairwise([-1, *bounds]):
         parted = _parted(items, begin, end, heads)
@@ -131,7 +131,7 @@ def find_passages(
         shown = one_line(items[lead].text or items[lead].block.kind, 40)
         text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
         if _is_of_form(below, above):
-            passages[lead] = SharedText(None)
+            passages[lead] = SharedText(None, text, is_own=True)
         elif end in titles:
             continue
         elif _is_brief(below, above):
@@ -146,7 +146,11 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    return passages | _titles(items, heads, titles)
+    fixed, first = {*bounds, *passages}, min(heads, default=len(items))
+    return {
+        _page_top(items, place, fixed) if passage.numbers and place > first else place: passage
+        for place, passage in passages.items()
+    } | _titles(items, heads, titles)
 
 
 def _guessed(
@@ -205,6 +209,24 @@ def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collecti
     return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
 
 
+def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
+    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
+    here = items[place].box.page, items[place].column
+    first = place
+    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
+        first -= 1
+        text = items[first].text
+        if is_running(text) or _is_of_question(text) or begins_answer(text):
+            return place
+    above = items[first - 1] if first else None
+    return first if above is None or (above.box.page, above.column) != here else place
+
+
+def _is_of_question(text: str) -> bool:
+    """Checks for points, a question mark or an option."""
+    return says_worth(text) or "?" in text or "？" in text or begins_option(text)
+
+
 def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
     """Passages of a run that name later questions, or the one behind it, once that from `own` on has demanded."""
     passages = {}
@@ -246,7 +268,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         closed = place > 1 and bool(texts) and id(texts[-1]) in worth
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
         wrapped = own[place - 1].line and wraps(own[place - 1], columns)
-        out = not wrapped and _is_out(item, before) and any(asks(each.text) for each in before)
+        out = _is_out(item, before) and not wrapped and any(asks(each.text) for each in before)
         if place != options and (item.line is None or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
@@ -257,13 +279,16 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         under = _gap(rest[-1], below) if below else 1.0
         nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
-        leads = _leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest))
-        if left and item.line and leads:
+        if (
+            left
+            and item.line
+            and (_leads(rest, before, closed=out) or (out and not any(_is_kept(each.text) for each in rest)))
+        ):
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
-        ends = below is None and speaks_of_exam("\n".join(each.text for each in rest))
+        ends = below is None and speaks_of_exam("\n".join(each.text for each in rest[:_BRIEF]))
         apart = ends or left or far or right or _ANNOUNCES.search(rest[-1].text)
-        if (apart and len(rest) <= _BRIEF and _is_brief(rest, before)) or (far and not any(each.line for each in rest)):
+        if (len(rest) <= _BRIEF and apart and _is_brief(rest, before)) or (far and not any(each.line for each in rest)):
             return place
         if _is_of_form(rest, before):
             return place
@@ -272,11 +297,11 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
 
 def _is_out(item: Item, before: Sequence[Item]) -> bool:
     """Checks for the first line of a page, left of lines that hang behind a number."""
+    if item.box.page <= before[-1].box.page or not _WORD.search(item.text):
+        return False
     head = before[0].box.page, item.column
     lefts = [each.box.left for each in before if each.line and (each.box.page, each.column) == head]
-    hang = min(lefts[1:], default=0.0)
-    turned = item.box.page > before[-1].box.page and len(lefts) > 2 and bool(_WORD.search(item.text))
-    return turned and max(lefts[0], item.block.box.left) < hang - _OUT
+    return len(lefts) > 2 and max(lefts[0], item.block.box.left) < min(lefts[1:]) - _OUT
 
 
 def _gap(above: Item, below: Item) -> float:
@@ -285,24 +310,30 @@ def _gap(above: Item, below: Item) -> float:
     return max(0.0, below.box.top - above.box.bottom) if level else 0.0
 
 
-def _form_ends(items: Sequence[Item], bounds: Sequence[int]) -> dict[int, int]:
-    """Begins of the form's lines before bounds: notes in brackets, or lines that come again, on the exam."""
-    lasts = {end: range(max(begin + 1, end - _MOST_FORM), end) for begin, end in pairwise([-1, *bounds])}
-    many = Counter(shape for places in lasts.values() for shape in {shape_of(items[at].text) for at in places})
-
-    def is_note(at: int) -> bool:
-        text = items[at].text
-        noted = _IN_BRACKETS.fullmatch(text) and speaks_of_exam(text)
-        return bool(noted or many[shape_of(text)] > 1) and not _asks(items[at])
-
-    runs = {end: [*takewhile(is_note, reversed(places))] for end, places in lasts.items()}
-    return {end: run[-1] for end, run in runs.items() if any(INSTRUCTS.search(items[at].text) for at in run)}
+def _form_ends(items: Sequence[Item], bounds: Sequence[int], heads: Collection[int]) -> dict[int, int]:
+    """Begins of the form's lines, those on the exam that come again, but for numbers, behind most questions."""
+    ends = [(max(begin + 1, end - _MOST_FORM), end) for begin, end in pairwise(bounds) if begin in heads]
+    lines = {
+        at: shape_of(item.text)
+        for span in ends
+        for at, item in zip(range(*span), items[slice(*span)], strict=True)
+        if not (_asks(item) or PICTURE in item.text or (item.line and item.line.pitch))
+    }
+    many = Counter(shape for span in ends for shape in {lines.get(at, "") for at in range(*span)})
+    forms = {}
+    for begin, end in ends:
+        run = [*takewhile(lambda at: at in lines and many[lines[at]] >= _FEWEST_FORMS, range(end - 1, begin - 1, -1))]
+        if speaks_of_exam("\n".join(items[at].text for at in run if 2 * many[lines[at]] >= len(ends))):
+            forms[end] = run[-1]
+    return forms
 
 
 def _is_of_form(rest: Sequence[Item], before: Sequence[Item]) -> bool:
     """Checks for lines on the exam, the first centred, in brackets or in capitals."""
+    if len(rest) > _MOST_RULES or _asks(rest[0]):
+        return False
     lines = [item.text for item in rest if item.line and not (item.line.pitch or _is_kept(item.text))]
-    if len(lines) < len(rest) or not speaks_of_exam("\n".join(lines)) or _asks(rest[0]):
+    if len(lines) < len(rest) or not speaks_of_exam("\n".join(lines)):
         return False
     right = max(item.box.left for item in before) + _INNER
     apart = rest[0].box.left > right or _IN_BRACKETS.fullmatch(lines[0]) or lines[0].isupper()
@@ -392,8 +423,7 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
         after = [at for at in heads if at > place]
         if place in chosen or not after or not _is_title(line.text.strip()) or many[line.text.strip()] > _MOST_ALIKE:
             continue
-        texts = [item.text for item in items[place + 1 : after[0]]]
-        if any(says_worth(text) or "?" in text or "？" in text or begins_option(text) for text in texts):
+        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
             continue
         if place - 1 in chosen and not asks_something(items[place - 1 : place]):
             continue  # its own title, or its text

@@ -188,7 +188,7 @@ class Segment:
         printed: its answer or solution, told from its text by how it is set.
         filled: the answers of its blanks, or the labels of its options, told so; `unanswered`: the other parts.
         guess: a line on text that may be of this question or of its neighbour.
-        stray: its number does not go on from the last, or it has none.
+        stray: its number does not go on from the last, in its form, or it has none.
         label: the letter that is its number, or its number with its level.
     """
 
@@ -523,7 +523,7 @@ class _Sorter:
             self.section = Section()
         guess = next((passage.guess for passage, _ in own if passage.guess), "")
         if anchor.stray:
-            guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
+            guess = f"its number, {anchor.number}, does not go on from the last in its form: it may be of that before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
         elif not anchor.end:
             guess = _unnumbered([item])
@@ -698,19 +698,22 @@ def _share_texts(body: Body) -> None:
         first, whole = own[0].items[0].text[own[0].end :], " ".join(item.text for item in titled)
         running = bool(titled) and is_running(titled[0].text) and not speaks_of_exam(whole)
         leads = running and not (section_type(whole) or _WORTH.search(whole))
-        below = titled[0 if leads else 1 :] or above
+        below = titled[0 if leads else 1 :] if titled else above
         text, guess = " ".join(item.text for item in below), ""
-        if titled and _FIRST_LABEL.match(first.strip()):
-            pass
-        elif leads or (titled and len(own[0].section.own) > _LONGEST_INSTRUCTIONS):
+        labelled = titled and _FIRST_LABEL.match(first.strip())
+        long = leads or (titled and len(own[0].section.own) > _LONGEST_INSTRUCTIONS)
+        is_task = not (labelled or long)
+        if is_task and (
+            not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own))
+        ):
+            continue
+        if long and not labelled:
             shown = one_line(own[0].section.title, 40)
             guess = f"text below its section's title stands in each of its questions: {shown!r}"
-        elif not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own)):
-            continue
         elif not titled:
             guess = f"the line above the first question is taken for the task of each: {one_line(text, 40)!r}"
-        for question in takewhile(lambda each: not each.passage, own):
-            question.passage, question.guess = below, question.guess or guess
+        for question in own if is_task else takewhile(lambda each: not each.passage, own):
+            question.passage, question.guess = question.passage or below, question.guess or guess
 
 
 def _asks_itself(question: Segment) -> bool:

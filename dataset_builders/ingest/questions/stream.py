@@ -77,6 +77,8 @@ _BINDING, _FEWEST_BOUND = (
 """A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
+_CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
+"""A line of a table of contents, and how many make one."""
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
 _MARK = r"(?P<mark>[\[(（]\s*\d{1,3}\s*[\])）])?\s*"
@@ -140,7 +142,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     """The stream of a paper."""
     stream = Stream()
     ground = _ground(pages)
-    for page in pages:
+    for page in map(_without_contents, pages):
         stream.headings[page.number] = []
         labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
         for block in page.blocks:
@@ -159,6 +161,19 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _pictures_behind_lines(stream.items)
     _pictures_behind_names(stream.items)
     return stream
+
+
+def _without_contents(page: PageBlocks) -> PageBlocks:
+    """A page whose lines with leaders and the numbers of pages, which go up, are headings."""
+    lines = [(line, match) for block in page.blocks for line in block.lines if (match := _CONTENTS.search(line.text))]
+    numbers = [int(match[1]) for _, match in lines]
+    if len(numbers) < _FEWEST_CONTENTS or numbers != sorted(numbers) or len({*numbers}) < 2:
+        return page
+    blocks = []
+    for block in page.blocks:
+        of_contents = any(line in block.lines for line, _ in lines)
+        blocks.append(replace(block, kind="header") if of_contents else block)
+    return replace(page, blocks=blocks)
 
 
 def _without_binding(items: list[Item]) -> None:

@@ -165,6 +165,41 @@ def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -
     assert keys[:2] == ["12", "13"] and "这样" in keys[2] and "那样" in keys[3]
 
 
+def test_sections_of_a_key_are_those_of_the_paper_by_title() -> None:
+    asked = [("1 Truth [4 points]", "TFTF"), ("2 Paths [3 points]", "D"), ("3 Steps (2 pts)", "CBx")]
+    drafts = [
+        question(at, answer).model_copy(update={"id": f"{title[0]}.{at}", "section": title})
+        for title, answers in asked
+        for at, answer in enumerate(answers, 1)
+    ]
+    truth, paths = ("1 Truth", "1. T", "2. F", "3. T", "4. F"), ("2 Paths", "D")
+    steps = ("Question 1", "Answer: C", "Question 2", "Answer: B", "Question 3", "1. Answer: A", "2. Answer: A")
+    read_so = listed_entries(drafts, PaperWords(), flatten([page(*truth, *paths, "3 Step's", *steps)]), "k")
+    assert [entry.of for entry in read_so] == [draft.id for draft in drafts]
+    assert [entry.answer for entry in read_so[:7]] == [*"TFTFDCB"] and read_so[7].printed.endswith("2. Answer: A")
+
+
+def test_the_head_of_a_section_is_no_answer() -> None:
+    asked = (
+        "一、填空（8分）",
+        "1. 甲的值是____。",
+        "2. 乙的值是____。",
+        "二、算法填空（5分）",
+        "补全下面的算法并说明理由。",
+    )
+    given = (
+        "一、填空（8分，每空4分）",
+        "1. 12",
+        "2. 13",
+        "二、算法填空（5分，每空不等）",
+        "参考答案：每空2分，不扣分。",
+    )
+    steps = [f"第{name}空 {name * 20}" for name in "天地人"]
+    drafts = read(page(*asked), key=key_of(*given, *steps)).drafts
+    assert [draft.answer for draft in drafts] == [["12"], ["13"], []]
+    assert str(drafts[2].solution).endswith("\n".join(steps))
+
+
 def test_a_key_may_count_through_all_sections() -> None:
     asked = ("一、选择题", *QUESTIONS[1:5], "二、填空题", "1. 甲的值是____。", "2. 乙的值是____。")
     drafts = read(page(*asked), key=key_of("1. A", "2. B", "3. 12", "4. 13")).drafts
@@ -349,6 +384,8 @@ def test_solutions_stand_with_their_numbers() -> None:
         ("Find x.\nAnswer: 4\nSolution: by hand", ("Find x.", "4", "by hand")),
         ("题\n【答案】3\n$\\frac{1}{2}\\text{【解析】因为", ("题", "3", "$\\frac{1}{2}\\text{【解析】因为")),
         ("写出答案", ("写出答案", None, None)),
+        ("Why?\nSolution sketch: so", ("Why?", None, "so")),
+        ("Why?\nNo. Explanation:\n【解析】so", ("Why?\nNo. Explanation:", None, "so")),
         ("Find x.\nAnswer. It is 4.", ("Find x.", "It is 4", None)),
         ("Find x.\nAnswer a. It is 4.\nAnswer b. None.", ("Find x.", None, "a. It is 4.\nAnswer b. None.")),
         ("Say it.\nAnswer. $V$\n(2 points) (a) So.", ("Say it.\nAnswer. $V$\n(2 points) (a) So.", None, None)),

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -480,6 +481,9 @@ def test_a_table_of_contents_asks_nothing(leader: str) -> None:
     contents = page(*(f"Question #{n} (1 Point){leader}{n // 2 + 3}" for n in range(1, 7)))
     asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
     assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
+    contents = page("Contents", *(f"{n}. The {n * 'very '}last ........ {n + 1}" for n in range(1, 5)))
+    asking = page(*(f"{n}. Find {n}." for n in range(1, 5)), number=2)
+    assert [draft.question for draft in read(contents, asking).drafts] == [f"Find {n}." for n in range(1, 5)]
 
 
 def test_heads_by_the_shape_of_their_series() -> None:
@@ -603,6 +607,19 @@ def test_a_task_above_is_of_questions_that_ask_nothing(above: list[str], task: s
     assert [draft.question for draft in read(page(*lines)).drafts] == [f"{task}\nf(1)", f"{task}\nf(2)", "Why?"]
 
 
+@pytest.mark.parametrize(
+    ("between", "titled"),
+    [
+        ("Section B", [True, True, False, False]),
+        ("Text for question 3: the dog is here and it barks at night.", [True, True, False, True]),
+    ],
+)
+def test_a_task_is_of_all_of_its_section_and_of_no_other(between: str, titled: list[bool]) -> None:
+    lines = ["Section A", "Write what each of them prints on the screen.", "1. f(1)", "2. f(2)"]
+    drafts = read(page(*lines, between, "3. f(3)", "4. f(4)")).drafts
+    assert [lines[1] in draft.question for draft in drafts] == titled
+
+
 def test_signs_in_code_do_not_ask() -> None:
     made = page("Part A", "Write what each program prints:", "1. (2 points)", "f(x ? 1 : 2)", "2. (3 points)", "f(y) =")
     lines = [block.lines[0] for block in made.blocks]
@@ -612,21 +629,64 @@ def test_signs_in_code_do_not_ask() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "of_form"),
+    ("line", "times", "kept", "doubted"),
     [
-        ("Marks for this submission: {}/3.", True),
-        ("（以下两题为二选一，两题全做都不给分 {}。）", True),
-        ("NOTHING BELOW POINT {} WILL BE GRADED", True),
-        ("(Choose any {} questions to answer.)", False),
-        ("【课本例题{}】", False),
-        ("Each class has {} students.", False),
+        ("Marks for this submission: {}/3.", 3, False, False),
+        ("（以下两题为二选一，两题全做都不给分 {}。）", 1, True, True),
+        ("(Your answer may be in terms of the point P.)", 1, True, True),
+        ("NOTHING BELOW POINT {} WILL BE GRADED", 1, True, True),
+        ("SCORES OF STUDENTS: TEST A 40, TEST B 5{}", 1, True, True),
+        ("(Choose any {} questions to answer.)", 1, True, False),
+        ("【课本例题{}】", 1, True, False),
+        ("Each class has {} students.", 1, True, False),
+        ("Round your answer to {} decimal places.", 3, True, False),
+        ("已知考试成绩服从正态分布N({}0,100)。", 2, True, False),
     ],
 )
-def test_lines_of_the_form_behind_questions_are_in_none(line: str, of_form: bool) -> None:
-    lines = ["1. Find a.", line.format(1), "2. Find b.", line.format(2) if "submission" in line else "It is so."]
-    drafts = read(page(*lines, "3. Find c.")).drafts
-    assert [line[:5] in draft.question for draft in drafts] == [not of_form, False, False]
-    assert not any("may be" in doubt.text for doubt in drafts[0].doubts if doubt.kind == "text")
+def test_only_lines_of_the_form_that_come_again_behind_most_questions_are_in_none(
+    line: str, times: int, kept: bool, doubted: bool
+) -> None:
+    lines = [text for n in (1, 2, 3) for text in (f"{n}. Find {n}.", line.format(n) if n <= times else "It is so.")]
+    drafts = read(page(*lines, "4. Find c.")).drafts
+    assert [line[:5] in draft.question for draft in drafts] == [*[kept] * times, *[False] * (4 - times)]
+    assert any("may not be its own" in doubt.text for doubt in drafts[0].doubts) == doubted
+
+
+def test_code_and_instructions_that_come_again_are_no_lines_of_the_form() -> None:
+    code = "Student s = new Student({}); // the answer"
+    made = page(*(text for n in (1, 2, 3) for text in (f"{n}. What does it print?", code.format(n))))
+    lines = [block.lines[0] for block in made.blocks]
+    lines = [replace(line, pitch=0.01) if line.text[0] == "S" else line for line in lines]
+    blocks = [replace(block, lines=[line]) for block, line in zip(made.blocks, lines, strict=True)]
+    assert all("Student s" in draft.question for draft in read(replace(made, blocks=blocks)).drafts)
+    rule = "本题为多项选择题，每题有两个以上正确答案"
+    parts = [line for name in "ABC" for line in (f"Part {name}", rule, "1. Which is a?", "A. x  B. y C. z D. w")]
+    assert {draft.question_type for draft in read(page(*parts)).drafts} == {"multiple_choice"}
+
+
+def test_a_figure_or_title_at_the_top_of_a_page_is_of_the_passage_below_it() -> None:
+    text = [
+        "Read this text and answer questions 2-3.",
+        "It was a night of May in Bath.",
+        "2. Why is it?",
+        "3. Who is it?",
+    ]
+    first = page("1. Why is it so?", "A. x", "B. y", "C. z")
+    drafts = read(first, page("Moonrise", *text, number=2)).drafts
+    assert ["Moonrise" in draft.question for draft in drafts] == [False, True, True]
+    below = page(*text, number=2, top=0.4)
+    box = Box(page=2, left=0.1, top=0.15, right=0.4, bottom=0.35)
+    picture = Block(kind="figure", box=box, lines=[], picture=b"\x89PNG")
+    drafts = read(first, replace(below, blocks=[picture, *below.blocks])).drafts
+    assert ["<image>" in draft.question for draft in drafts] == [False, True, True]
+
+
+def test_a_long_tail_behind_the_last_question_is_read_in_time() -> None:
+    tail = [line for n in range(250) for line in (f"{300 + n}. Find the value of it.", "It is so.", "It is graded.")]
+    pages = [page(*tail[at : at + 40], number=at // 40 + 2) for at in range(0, len(tail), 40)]
+    begun = perf_counter()
+    segmented([page("1. Find a.", "2. Find b.", "3. Find c."), *pages])
+    assert perf_counter() - begun < 15
 
 
 def test_a_page_left_of_the_lines_that_hang_behind_a_number_leads_the_next_questions() -> None:
@@ -1231,6 +1291,7 @@ def test_a_list_within_a_question_is_none_of_questions() -> None:
         (("[2] Problem 1. Find a.", "[3] Problem 2. Find b.", "[2] Problem 3. Find c."), ["1", "2", "3"]),
         (("Task 1: Find a.", "Task 2: Find b.", "Task 3: Find c."), ["1", "2", "3"]),
         (tuple(f"{'' if n in (5, 6) else 'Question '}{n}. Find {n}." for n in range(1, 9)), [*"12345678"]),
+        (("1. Find a.", "2. Read of laws:", "(3) Show it.", "(4) Show it.", "5. Find e.", "6. Find f."), [*"1256"]),
         (
             ("注意：", "1.时间为 9 分钟；", "2.请上传。", "第一题，简答", "何？", "第二题，简答", "何？"),
             ["1", "2"],
@@ -1240,6 +1301,12 @@ def test_a_list_within_a_question_is_none_of_questions() -> None:
 )
 def test_heads_of_any_form(lines: tuple[str, ...], expected: list[str]) -> None:
     assert numbers_of(*lines) == expected
+
+
+def test_heads_of_another_form_in_a_gap_are_doubted() -> None:
+    drafts = read(page(*(f"{'' if n in (3, 4) else 'Question '}{n}. Find {n}." for n in range(1, 7)))).drafts
+    doubted = [any("in its form" in doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert [draft.number for draft in drafts] == [*"123456"] and doubted[2:4] == [True, True]
 
 
 def set_in_bold(whole: PageBlocks, *places: int) -> PageBlocks:
