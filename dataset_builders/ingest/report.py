@@ -107,7 +107,9 @@ def _question(root: Path, draft: Draft) -> dict[str, Any]:
         "text": shown(draft.question),
         "options": [{"label": option.label, "text": shown(option.text)} for option in draft.options],
         "answer": [render_answer(answer) for answer in draft.answer],
-        "solution": render(draft.solution) if draft.solution else "",
+        "solution": render(
+            draft.solution or "", [_picture(root, own.name, own.caption) for own in draft.solution_figures]
+        ),
     }
 
 

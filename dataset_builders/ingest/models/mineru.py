@@ -154,7 +154,7 @@ class _Output:
             by_page: dict[int, list[dict[str, Any]]] = {}
             for number, items in pages:
                 by_page.setdefault(int(number) + 1, []).extend({**item, "folder": folder} for item in items)
-        except (AttributeError, TypeError, ValueError, KeyError):
+        except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
             raise UserError(f"{self.path}: {name} is not in a layout of MinerU that is known here") from None
         return by_page
 

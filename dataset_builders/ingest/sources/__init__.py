@@ -36,6 +36,8 @@ def read(path: Path) -> PageBlocks:
         page: PageBlocks = module.read(path).page()
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except RecursionError:
         raise UserError(f"{path}: it is nested too deeply to be read: save it as PDF") from None
     return page

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from typing import Final
 
@@ -133,7 +134,8 @@ _ASKS: Final = re.compile(
 """Begins of questions, which stand in no solution."""
 _COUNTS: Final = re.compile(r"\\(?:the[A-Za-z]|arabic|[aA]lph|[rR]oman|(?:ref)?stepcounter)")
 _BRANCH: Final = re.compile(
-    r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z])|(?:else|fi)(?![A-Za-z@]))"
+    r"\\(if(?!toggle|bool|thenelse|str|blank|cs|undef|def(?!ined)|num[a-z]|dim[a-z]|f(?![A-Za-z@]))"
+    r"|(?:else|fi)(?![A-Za-z@]))"
 )
 """Begin, middle and end of a condition of TeX; those of packages have their branches as arguments."""
 _BRANCHES: Final = re.compile(
@@ -169,7 +171,7 @@ def read(path: Path) -> Writer:
     """The paragraphs and tables of a paper; UserError if its macros expand without end."""
     styles = list[str]()
     reader = Reader()
-    text = _whole(path, {path.resolve()}, styles)
+    text = _whole(path, set(), styles)
     preamble, begin, body = text.partition("\\begin{document}")
     for style in styles:
         reader.define_all(style)
@@ -192,7 +194,7 @@ def read(path: Path) -> Writer:
 
 def opened_by(path: Path) -> set[Path]:
     """A paper with the files of its folder that it inputs."""
-    opened = {path.resolve()}
+    opened = set[Path]()
     with suppress(UserError, OSError):  # raised again, and reported, when the paper is read
         _whole(path, opened, [])
     return opened
@@ -200,7 +202,9 @@ def opened_by(path: Path) -> set[Path]:
 
 def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
-    folder, tried = path.resolve().parent, set[str]()
+    paper, tried = Path(realpath(path)), set[str]()
+    folder = paper.parent
+    opened.add(paper)
 
     def text_of(file: Path) -> str:
         return _INPUT.sub(body, _uncommented(decoded(file).replace("\r\n", "\n")))
@@ -217,7 +221,7 @@ def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     def own_file(name: str, suffix: str) -> Path | None:
         """A file of the paper's folder that is not opened yet."""
         name = f"{name.removesuffix(suffix)}{suffix}"
-        if name in tried:
+        if name in tried or len(tried) > 20 * MAX_FILES:
             return None
         tried.add(name)
         try:
@@ -236,22 +240,24 @@ def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
 
 def _uncommented(text: str) -> str:
     """A text without its comments; a listing is kept as it is."""
-    pieces, place = [], 0
+    pieces, plain, place = list[str](), list[str](), 0  # those of plain have spaces for listings
     while match := _COMMENT.search(text, place):
         pieces += [text[place : match.start()], match[3] or ""]
+        plain += pieces[-2:]
         place = match.end()
         if closing := f"\\end{{{match[1]}}}" if match[1] else match[2]:
             end = text.find(closing, place)
             place = end + len(closing) if end >= 0 else len(text)
             pieces.append(text[match.start() : place])
-    return _without_false("".join([*pieces, text[place:]]))
+            plain.append(" " * len(pieces[-1]))
+    return _without_false(*("".join([*each, text[place:]]) for each in (pieces, plain)))
 
 
-def _without_false(text: str) -> str:
-    r"""A text without what \iffalse hides, if it ends."""
+def _without_false(text: str, plain: str) -> str:
+    r"""A text without what \iffalse hides, if it ends; its commands are those of the plain text."""
     pieces, place, hidden = list[str](), 0, 0  # depth of what hides
     opened: list[re.Match[str]] = []
-    for token in _BRANCHES.finditer(text):
+    for token in _BRANCHES.finditer(plain):
         if token[1] == "if":
             opened.append(token)
             hidden = hidden or (len(opened) if token[0] == "\\iffalse" else 0)
@@ -393,10 +399,11 @@ class Reader:
 
     def _condition(self, text: str, place: int, flag: str) -> int:
         r"""Reads the branches of \if, \else and \fi; the place behind them."""
-        if flag == "x" and (names := _COMPARED.match(text, place)):
-            first, second = (self.macros.get(name, self.offered.get(name)) for name in names.groups())
-            self.flags["x"] = first == second if first or second else None
-            place = names.end()
+        if flag == "x":
+            names = _COMPARED.match(text, place)
+            is_defined = names and names[2] == "undefined" and (names[1] in self.macros or names[1] in self.offered)
+            self.flags["x"] = False if is_defined else None
+            place = names.end() if names else place
         depth, begin, branches = 0, place, list[str]()
         for match in _BRANCH.finditer(text, place) if self.expansions < MAX_EXPANSIONS else ():
             depth += (match[1] == "if") - (match[1] == "fi")
@@ -753,7 +760,13 @@ class Reader:
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
-        self._list("choices", "".join(f"\\item{{}}{argument}" for argument in arguments))
+        self.flush()
+        self.lists.append(Numbering("upperLetter.", kind="choices"))
+        for argument in arguments:
+            self._choice()
+            self.run(argument)
+        self.flush()
+        self.lists.pop()
         answer = re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options))
         self.writer.answers += [answer[1]] if answer and answer[1] not in self.writer.answers else []
 

@@ -130,7 +130,11 @@ def _titles(front: str) -> list[str] | None:
         fields = yaml.load(front, yaml.BaseLoader)  # texts as they are written
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    if not (isinstance(fields, dict) and all(re.fullmatch(r"[a-z][\w-]*", str(name)) for name in fields)):
+    if not isinstance(fields, dict):
+        return None
+    is_named = all(re.fullmatch(r"(?:[a-z]|CJK)[\w-]*", str(name)) for name in fields)
+    fields = {str(name).lower(): value for name, value in fields.items()}
+    if not (is_named or "title" in fields):
         return None
     named = [fields.get(name, "") for name in ("title", "subtitle", "author", "date")]
     lists = [(value if isinstance(value, list) else [value])[:_AUTHORS] for value in named]

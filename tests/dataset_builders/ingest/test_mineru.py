@@ -154,7 +154,8 @@ def test_pictures_outside_the_folder_are_not_read(tmp_path: Path, paper: Path, n
 
 
 @pytest.mark.parametrize(
-    "layout", ["not json", {"pages": 3}, {"something": []}, [3, 4], {"pages": [{"page_idx": "x"}]}]
+    "layout",
+    ["not json", {"pages": 3}, {"something": []}, [3, 4], {"pages": [{"page_idx": "x"}]}, [{"page_idx": 1e400}]],
 )
 def test_damaged_output_is_one_line(tmp_path: Path, paper: Path, layout: object) -> None:
     folder = folder_of(tmp_path, "middle_json.json", layout)

@@ -15,7 +15,7 @@ from livek12.dataset_builders.ingest.keys.ink import inks_of, solution_of, take_
 from livek12.dataset_builders.ingest.pages.blocks import TICKED, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
-from livek12.dataset_builders.ingest.report import counts
+from livek12.dataset_builders.ingest.report import counts, write_report
 from tests.dataset_builders.ingest.papers import both, by_number, figure, page, pages_of, paper_of, read, segmented
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
 
@@ -55,12 +55,14 @@ def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
         assert key.replace("(a) ", "").replace("(b) ", "").split() == f"{name} By {name}".split()
 
 
-def test_a_picture_behind_the_head_of_a_solution_is_the_solutions() -> None:
+def test_a_picture_behind_the_head_of_a_solution_is_the_solutions(tmp_path: Path) -> None:
     drawn = figure(page("1. Find a.", "【答案】 5", "【解析】 as drawn:"), "")
-    (draft,) = read(drawn).drafts
+    (draft,) = (paper := read(drawn)).drafts
     assert (draft.question, draft.answer, draft.solution) == ("Find a.", ["5"], "as drawn:\n<image>")
     assert [(own.name, own.box) for own in draft.solution_figures] == [(f"{draft.id}-solution-1.png", None)]
     assert not draft.figures
+    write_report(tmp_path, [paper])
+    assert f'<img src="images/{draft.id}-solution-1.png"' in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:

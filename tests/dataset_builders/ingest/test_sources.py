@@ -294,6 +294,13 @@ def test_the_class_exam(tmp_path: Path) -> None:
          ["aeg□h"]),
         (r"\def\key{k}\question a\ifx\key\undefined\else b\fi\question c\ifx\none\undefined d\else e\fi",
          ["1. a b", "2. cd e□"]),
+        (r"\def\a{1}\def\b{1}\question x\ifx\a\b y\else z\fi\question c\ifx\a\undefined d\fi\ifx 1 2 e\fi",
+         ["1. xy z□", "2. c1 2 e□"]),
+        ("\\question Why?\\iffalse $a \\iff b$\\fi\\question \\verb|\\iffalse| or\n"
+         "\\begin{verbatim}\n\\iffalse a \\fi\n\\end{verbatim}",
+         ["1. Why?", "2. \\iffalse or", "```", "\\iffalse a \\fi", "```"]),
+        (r"\newenvironment{choices}{\par}{\par}\question Pick \four[answer=B]{1}{$2}{3}{4}",
+         ["1. Pick", "A. 1", "B. □$2$", "C. 3", "D. 4", "【答案】B"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -361,6 +368,8 @@ def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
         ("---\ntitle: [a, &b [c, c], &d [*b, *b], &e [*d, *d]]\nauthor: [Ann, Bo]\n---\n", ["a", "Ann, Bo"]),
         ("---\n- a\n---\n", ["a"]),
         ("---\nSchool: X\n\nClass: 3\n---\n", ["School: X", "Class: 3"]),
+        ("---\nTitle: A\nClass: 3\n---\n", ["A"]),
+        ("---\nCJKmainfont: Song\n---\n## A\n", ["A"]),
     ],
 )  # fmt: skip
 def test_front_matter_of_markdown(tmp_path: Path, front: str, titles: list[str]) -> None:
@@ -472,6 +481,7 @@ def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path)
         ("tex", "\\" + "answer" * 20_000),
         ("tex", "\\input" + " " * 90_000 + "x\\newtheorem" + " " * 90_000),
         ("tex", f"\\usepackage{{{'a,paper.tex,' * 80}}} " * 3_000),
+        ("tex", "".join(f"\\input{{{'a/' * 100}{n}}}" for n in range(12_000))),
         ("tex", r"\newcommand{\a}[99999999]{x}\a"),
         ("tex", r"\newcounter{a}[b]" * 20_000 + r"\stepcounter{b}" * 20_000),
         ("tex", r"\newcounter{x}" + r"\addtocounter{x}{99999}" * 20_000 + r"\alph{x} " * 50),
@@ -552,6 +562,9 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
     (tmp_path / "paper.md").write_text(solved)
     assert text_of(tmp_path / "paper.md").count("□") == 2
     (tmp_path / "loop.tex").symlink_to(tmp_path / "loop.tex")
+    with pytest.raises(UserError, match=r"loop\.tex: cannot be read"):
+        read(tmp_path / "loop.tex")
+    assert files_of(tmp_path / "loop.tex") == [tmp_path / "loop.tex"]
     (tmp_path / "exam.tex").write_text(
         rf"\begin{{document}}1. Add. \input{{{'汉' * 95}}} \input{{loop}}\end{{document}}"
     )
