@@ -114,7 +114,7 @@ _MATH: Final = re.compile(r"\$[^$]*\$")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = both_scripts(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _SOLUTION_HEAD: Final = both_scripts(
-    r"[ \t]*(?:\d{1,3}[.)] ?)?[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
+    r"[ \t]*(?:\d{1,3}[.)] ?)?[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀\s*이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
     r"[】\]］)）〕>:：.．]?(?![ \t]*[_＿…])"
 )

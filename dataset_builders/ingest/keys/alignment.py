@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -59,7 +60,7 @@ class KeyPlace:
         words: weight of the question's words that are there.
         style: of the number; "" without one.
         worth: of the number, less where it is that within a section.
-        number: as printed; "#2" is the second of its section.
+        number: as printed; "#2/5" is the second of the five in its section.
         nth: among the places of its line or table.
         entry: what stands in its row or piece of a line; None for all up to the next place.
     """
@@ -98,7 +99,7 @@ def align(
     by_words = _by_words([draft.markdown for draft in drafts], items)
     titles = [title_of(draft.section) for draft in drafts]
     sections = _sections(items, {*titles})
-    ranks = ranks_in_sections(drafts)
+    ranks, rows = ranks_in_sections(drafts), _of_rows(drafts)
     alone = {title for title, many in Counter(titles).items() if title and many == 1 < len(drafts)}
     for at, item in enumerate(items):
         if item.line and (title := title_of(item.text)) in alone:
@@ -109,7 +110,7 @@ def align(
         likely = {place.item: place.words for place in by_words.get(index, ())}
         others = {ranks[index], str(index + 1)} - {draft.number}
         anew = [replace(place, worth=_ANEW) for other in sorted(others) for place in heads[other][:MOST_ALIKE]]
-        names = draft.number, f"#{ranks[index]}", *{titles[index]} & alone
+        names = draft.number, rows[index], *{titles[index]} & alone
         for place in [*anew, *(place for name in names for place in heads[name][:MOST_ALIKE])]:
             if (
                 place.style == "numeral"
@@ -169,6 +170,17 @@ def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
         seen[draft.elective, draft.section] += 1
         ranks.append(str(seen[draft.elective, draft.section]))
     return ranks
+
+
+def _of_rows(drafts: Sequence[Draft]) -> list[str]:
+    """The number of each question in a row of letters, which has as many as its section has questions of its kind."""
+    sections = [(draft.elective, draft.section, is_choice(draft)) for draft in drafts]
+    sizes, seen = Counter(sections), Counter[tuple[str, str, bool]]()
+    rows = []
+    for section in sections:
+        seen[section] += 1
+        rows.append(f"#{seen[section]}/{sizes[section]}")
+    return rows
 
 
 def _cover(
@@ -266,9 +278,13 @@ def text_of(item: Item) -> str:
     return item.text if item.line else "\n".join(rows[1 if rows and all(map(column_of, APART.split(rows[0]))) else 0 :])
 
 
+_tokens = lru_cache(maxsize=4096)(tokens)
+"""Tokens of questions, which are compared with many lines."""
+
+
 def _short(draft: Draft, text: str) -> float:
     """The weight of a title of few words that an entry repeats."""
-    own = tokens(draft.markdown)
+    own = _tokens(draft.markdown)
     return _WORDS * (0 < len(own) < RUN + _FEWEST_RUNS and tokens(text)[: len(own)] == own)
 
 

@@ -337,10 +337,6 @@ def column_of(name: str) -> str:
 
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
-_LONGEST_LISTED = 120
-"""Characters of an answer in a line of several, formulas as LaTeX."""
-_LABEL = 3
-"""Characters of an answer that any line may have."""
 APART = re.compile(r"\s{3,}|\t")
 _FEWEST = 3
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)

@@ -48,6 +48,8 @@ _LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4}
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
+_LINK: Final = re.compile(r"://|\w\.(?:com|org|net|edu|io|kr|cn)\b")
+"""Set otherwise, it answers nothing."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -80,7 +82,7 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        printed = [item.text for _, item in self.lines if "://" not in item.text]
+        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or _LINK.search(item.text))]
         return bool(self.fills or self.chosen or printed) and not self.begins
 
 
@@ -115,13 +117,7 @@ def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> 
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_worth(line.text[a:b])]
-
-
-def _is_worth(text: str) -> bool:
-    """Checks for points alone, whose bracket may be in another look."""
-    bare = text.strip("()（）[] ")
-    return not re.search(r"[(（\[]", bare) and says_worth(f"({bare})")
+    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
 
 
 def _are_labels(text: str, labels: str) -> bool:
@@ -242,7 +238,10 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        if (before[-1:] in _OPEN if before else opened) and behind and behind[0] in _CLOSED:
+        bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
+        if bracketed and (says_worth(f"({piece})") or _LINK.search(piece)):
+            continue
+        if bracketed:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
             text = f"{before.rstrip('_')}{BLANK}{behind.lstrip('_')}"

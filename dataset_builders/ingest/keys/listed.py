@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import count, groupby, takewhile
+from itertools import count, groupby, pairwise, takewhile
 from typing import Final
 
 from livek12.core.scripts import both_scripts
@@ -20,8 +20,10 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of, title_of
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
+    LONGEST_ANSWER,
     SOLVES,
     WORTH,
+    Reading,
     in_form,
     is_choice,
     labels,
@@ -48,6 +50,8 @@ _SPAN: Final = both_scripts(
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
+_MOST_LETTERS: Final = 10_000
+"""Letters of all rows that are read."""
 _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
 """The number of what is heard or read, which is no question's."""
 _SURELY_SHORT: Final = 3
@@ -70,9 +74,13 @@ def listed_entries(
     if every and not free:
         return [replace(place.entry, label=min(prints.values())) for place in every if place.entry]
     series: list[dict[int, KeyPlace]] = []
-    while free and len(series) < _MOST_SERIES:
+    unsure = ""
+    while free:
         chosen = align(drafts, items, free)
         if series and not _is_series(chosen, series, drafts, items):
+            break
+        if len(series) == _MOST_SERIES:
+            unsure = f"the key lists its answers more than {_MOST_SERIES} times: the others were not compared"
             break
         series.append(chosen)
         taken = {(place.item, place.number) for own in series for place in own.values()}
@@ -86,7 +94,8 @@ def listed_entries(
     entries = []
     for index, draft in enumerate(drafts):
         given = [_entry(draft, chosen[index], items, ends, name) for chosen in series if index in chosen]
-        entries += _joined(draft, given)
+        entries += [replace(entry, unsure=entry.unsure or unsure) for entry in _joined(draft, given)]
+    entries = _corrected(drafts, entries, _again(items, series, ends, free))
     usual = Counter(place.style for place in series[0].values()).most_common(1)
     last = max((int(draft.number) for draft in drafts if draft.number.isdecimal()), default=0)
     behind = {place.number for place in free if usual and place.style == usual[0][0]}
@@ -101,8 +110,8 @@ def _above(stream: Stream, places: Sequence[KeyPlace]) -> dict[int, str]:
     for at, item in enumerate(stream.items):
         done |= {item.box.page} if at in rows else set()
         if item.box.page not in done:
-            above[item.box.page].append(item.text)
-    return {page: squeezed("".join(above[page])) for page in done}
+            above.setdefault(item.box.page, []).append(item.text)
+    return {page: squeezed("".join(above.get(page, ()))) for page in done}
 
 
 def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
@@ -126,7 +135,7 @@ def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str,
         for at, item in enumerate(items)
         for text in ([item.text] if item.line else [line.text for line in item.block.lines])
     ]
-    grids = _grids([text for _, text in lines])
+    grids, most = _grids([text for _, text in lines]), _MOST_LETTERS
     for place, (at, text) in enumerate(lines):
         counted = numeral(text)
         row = text[counted[1] :].strip() if counted else text
@@ -137,8 +146,10 @@ def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str,
         answers += grids.get(place, series if len(series) > 1 or answers else [])
         style = "~(" if rest.startswith(("(", "（")) else "~"
         yield from ((at, style, str(number), Entry(number, answer, where=name)) for number, answer in answers)
-        if letters != sorted({*letters}):  # those of one answer go up
-            yield from ((at, "~", f"#{n}", Entry(n, label, where=name)) for n, label in enumerate(letters, 1))
+        most -= len(letters)
+        if most >= 0 and letters != sorted({*letters}):  # those of one answer go up
+            of = len(letters)
+            yield from ((at, "~", f"#{n}/{of}", Entry(n, label, where=name)) for n, label in enumerate(letters, 1))
 
 
 def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
@@ -284,14 +295,62 @@ def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
     if len(entries) < 2:
         return [*entries]
     readings = [in_form(draft, entry.answer, entry.solution or "") for entry in entries]
-    answered = [at for at, reading in enumerate(readings) if reading.answer and not reading.problem]
+    answered = [at for at, own in enumerate(readings) if _answers(own)]
+    solved = [at for at, own in enumerate(readings) if own.solution]
     if len({squeezed("".join(readings[at].answer)) for at in answered}) > 1:
         return [entries[at] for at in answered]
-    first = answered[0] if answered else 0
-    whole = [
-        "\n".join(filter(None, (entry.answer, entry.solution))) if reading.problem else reading.solution
-        for entry, reading in zip(entries, readings, strict=True)
+    if not answered and len({squeezed(readings[at].solution) for at in solved}) > 1:
+        return [entries[at] for at in solved]
+    first = [*answered, *solved, 0][0]
+    texts = [
+        own.solution if _answers(own) or not own.answer else "\n".join(filter(None, (entry.answer, entry.solution)))
+        for entry, own in zip(entries, readings, strict=True)
     ]
-    solutions = [text for at, text in enumerate(whole) if at != first and text]
-    lacks = readings[first].answer and not readings[first].solution
-    return [replace(entries[first], solution=solutions[0]) if lacks and solutions else entries[first]]
+    others = [at for at, text in enumerate(texts) if text and at != first]
+    if not others or not readings[first].answer or readings[first].solution:
+        return [entries[first]]
+    unsure = entries[first].unsure or entries[others[0]].unsure
+    return [replace(entries[first], solution=texts[others[0]], unsure=unsure)]
+
+
+def _answers(reading: Reading) -> bool:
+    """Checks for an answer in the form of its question, or a label, be it of no option."""
+    return bool(reading.answer and (not reading.problem or labels(reading.answer[0])))
+
+
+def _again(
+    items: Sequence[Item],
+    series: Sequence[Mapping[int, KeyPlace]],
+    ends: Mapping[tuple[int, int], int],
+    free: Sequence[KeyPlace],
+) -> dict[str, list[str]]:
+    """Labels by their numbers that are in no series; behind a list of lines, as in errata, any short text."""
+    places = sorted((place for chosen in series for place in chosen.values()), key=lambda place: place.order)
+    end = ends.get(places[-1].order, len(items)) if places else 0
+    of_lines = 2 * sum(after.item - place.item == 1 for place, after in pairwise(places)) > len(places)
+    texts: dict[str, list[str]] = {}
+    for place in free:
+        text = text_of(items[place.item])[place.end :].strip() if not place.entry and place.item < end else ""
+        is_behind = of_lines and place.order > places[-1].order
+        if labels(text) or (is_behind and 0 < len(text) <= LONGEST_ANSWER):
+            texts.setdefault(place.number, []).append(text)
+    return texts
+
+
+def _corrected(drafts: Sequence[Draft], entries: Sequence[Entry], again: Mapping[str, Sequence[str]]) -> list[Entry]:
+    """Entries with a doubt where their number has another answer, and the last, whose solution may hold it."""
+    numbers = Counter(draft.number for draft in drafts)
+    own = {draft.id: draft for draft in drafts if numbers[draft.number] == 1 and draft.number in again}
+    doubts = {}
+    for entry in entries:
+        if draft := own.get(entry.of):
+            answer = in_form(draft, entry.answer, entry.solution or "").answer
+            for text in again[draft.number]:
+                reading = in_form(draft, *split_text(text, draft)[:2])
+                if _answers(reading) and reading.answer != answer:
+                    doubts[entry.of] = f"its number comes again: {text[:20]!r}"
+    behind = {entries[-1].of: "other answers stand behind it"} if doubts else {}
+    return [
+        replace(entry, unsure=doubts.get(entry.of) or entry.unsure or behind.get(entry.of, "") * bool(entry.solution))
+        for entry in entries
+    ]

@@ -105,7 +105,9 @@ def match(
             lines.append(f"question {name}: no key in {source}")
             matched.append(with_doubt(draft, "answer", f"{source} has no key for question {name}", 0.3))
         elif len(answers) > 1:
-            keys = " and ".join(sorted(entries[index].answer[:20] for index in candidates))
+            keys = " and ".join(
+                sorted((entries[index].answer or entries[index].solution or "")[:20] for index in candidates)
+            )
             lines.append(f"question {name}: {source} has several keys ({keys}); none was taken")
             matched.append(with_doubt(draft, "answer", f"{source} has several keys: {keys}", 0.1))
         else:

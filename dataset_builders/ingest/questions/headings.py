@@ -341,6 +341,8 @@ _ANSWER_WORDS = both_scripts(
     re.I,
 )
 """Words behind the title of a paper that is printed with its answers."""
+_LONGEST_NAME = 60
+"""Letters of a title above the answers."""
 _SHORTEST_TITLE = 8
 """Letters of such a title."""
 _FIRST_ANSWER = both_scripts(
@@ -522,6 +524,11 @@ def title_answered(text: str) -> str | None:
     bare, words = _ANSWER_WORDS.subn("", text if len(text) <= _LONGEST_TITLE else "")
     letters = re.sub(r"\W+", "", bare)
     return letters if words and len(letters) > _SHORTEST_TITLE else None
+
+
+def names_answers(text: str) -> bool:
+    """Checks for a short line with a word for answers that ends no sentence."""
+    return len(text) <= _LONGEST_NAME and bool(_ANSWER_WORDS.search(text)) and text[-1] not in ".。?？:："
 
 
 def is_running(text: str) -> bool:

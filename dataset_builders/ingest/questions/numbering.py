@@ -26,7 +26,7 @@ MAX_CANDIDATES = 2500
 MAX_NUMBER = 200
 _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)"
 _HEAD = (
-    r"\s*+(?:[(（]\s*+[)）]\s*+|(?:_++|[^\w\s])\s{3,}+)?(?P<open>[^\w\s$]{0,2}?\s*+)(?P<word>第|题|"
+    r"\s*+(?:[(（]\s*+[)）]\s*+|(?:_++|[^\w\s])\s{3,}+)?(?P<open>[^\w\s$]{0,2}?\s*+)(?P<word>第|题|문\s+제|"
     r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*+(?P<number>%s)(?!\d)(?:\sof\s\d{1,3}\b)?(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
     r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d|%s)(?P<next>\s*)"
 )
@@ -43,7 +43,7 @@ _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□]
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
-_NAMED = both_scripts(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
+_NAMED = both_scripts(r"ques(?:ti|□)on|problem|문\s*[제항]|(?<!命)[題题問问]", re.IGNORECASE)
 """A word that names a question."""
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
 _SEVERAL = both_scripts(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
@@ -151,7 +151,7 @@ def anchors(
         alike += [head for head in best.candidates if head.place in tops]
         run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
         run = _completed(items, run, best.candidates) if strays else run
-    weak = best.kind[0] or (best.kind[1] and not best.question) or not run
+    weak = best.kind[0] or (best.kind[1] and not best.question) or len(run) < _FEWEST_ALIKE
     run = (_unnumbered(items, run, sections) if weak else []) or run
     more = [*_of_own_form(items, run, sections, gaps=strays), *_of_types(items, run, others)]
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
@@ -206,12 +206,16 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         if begins_answer(item.text) or item.block.kind == "figure":
             mark = "" if item.line else f"{item.box.left:.2f} {item.box.right:.2f}"
             marks.setdefault(mark, []).append(place)
-    for places in (own for own in marks.values() if len(own) >= _FEWEST_ALIKE):
-        ends, stop = [a + 1 for a, b in pairwise([*places, len(items)]) if a + 1 < b], len(items)
+    for places in (some for some in marks.values() if len(some) >= _FEWEST_ALIKE):
+        between = [(a, b) for a, b in pairwise([*places, len(items)]) if a + 1 < b]
+        ends, apart, stop = [a + 1 for a, _ in between], [_apart(items, a, b) for a, b in between], len(items)
+        long = items[places[0]].line is not None and 2 * len({*ends} & {*apart}) < len(ends)  # answers have lines
+        ends = apart if long else ends
         while ends and not asks_something(items[ends[-1] : stop]):
             stop = ends.pop()
         above = max((place for place in sections if place < places[0]), default=-1)
-        first = next((at for at in range(above + 1, places[0]) if asks(items[at].text)), len(items))
+        own = (at for at in range(above + 1, places[0]) if asks(items[at].text))
+        first = _apart(items, above, places[0]) if long else next(own, len(items))
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
@@ -219,6 +223,17 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
             return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
     return []
+
+
+def _apart(items: Sequence[Item], above: int, below: int) -> int:
+    """The line behind the widest white between two places, or at the top of a page, before the last that asks."""
+    asking = max((at for at in range(above + 1, below) if asks(items[at].text)), default=above + 1)
+
+    def white(at: int) -> float:
+        last, box = items[at - 1].box, items[at].box
+        return (box.top - last.bottom if box.page == last.page else 1.0) if at else 0.0
+
+    return max(range(above + 1, asking + 1), key=white)
 
 
 def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:

@@ -30,6 +30,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_running,
     is_section,
     is_type_name,
+    names_answers,
     numeral,
     passage_range,
     rank_in_series,
@@ -37,6 +38,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_titles,
     speaks_of_exam,
     title_answered,
+    width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
@@ -134,6 +136,8 @@ _ONE = both_scripts(
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
+_SURELY_OWN = 12
+"""Width of a text that comes again by no chance."""
 _ANSWERED = both_scripts(
     r"정답\s{0,4}[:：]?\s{0,4}[^\s:：_＿]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：](?!\s*[_＿])|【(?:解析|详解)】|\[(?:해설|해석)\]"
 )
@@ -393,8 +397,8 @@ def _answers_begin(stream: Stream) -> int:
 def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
     """Begin of what is printed again, solved: of the page if no question of before is on it.
 
-    There most heads from a run on have come before in their form, or the numbers or the front of the paper come again,
-    and answers or the questions before with them.
+    There most heads from a run on have come before in their form, or the texts of most before it come again, or all
+    numbers behind a title for answers, or the numbers or the front of the paper, and answers with them.
     """
     lines = [items[each.place :][: 1 + (len(items[each.place].text) <= each.end)] for each in chosen]
     signs = [re.sub(r"\W+", "", "".join(item.text for item in line))[:_HEAD_SIGNS] for line in lines]
@@ -407,18 +411,11 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     begins = [at for at in begins if chosen[at].part == chosen[at - 1].part and at not in new]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
+    again += _come_again(items, chosen[: begins[0]] if begins else chosen, forms)
     numbers = [each.number for each in chosen]
     counted = [at for at in begins if len({*numbers[at:]} - {*numbers[:at]}) < (1 - _MOST_AGAIN) * len({*numbers[at:]})]
-    wordings = [re.sub(r"\W+", "", items[each.place].text[each.end :])[:_HEAD_SIGNS] for each in chosen]
-    numbered = {each.place for each in chosen}
-    lasts = {
-        re.sub(r"\W+", "", piece)[:_HEAD_SIGNS]: place
-        for place, item in (enumerate(items) if counted else ())
-        for piece in (re.split(r"\s{2,}|\t|\n", item.text or item.block.text) if place not in numbered else ())
-    }
-    for at in counted[:_AGAIN]:  # each stands again under the title of its solution
-        repeated = sum(bool(text) and lasts.get(text, 0) > chosen[at].place for text in wordings[:at])
-        again += [chosen[at].place] if 2 * repeated > max(at, 2 * _AGAIN) else []
+    alike = [at for at in begins if numbers[at:] == numbers[:at] and at > 1]
+    again += [chosen[at].place for at in alike if names_answers(items[chosen[at].place - 1].text)]
     front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
     tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
     answered = [0, *accumulate(bool(_ANSWERED.search(item.text)) for item in items)]
@@ -432,6 +429,23 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     page = items[place].box.page
     first = next(at for at, item in enumerate(items) if item.box.page == page)
     return place if any(first <= each.place < place for each in chosen) else first
+
+
+def _come_again(items: Sequence[Item], heads: Sequence[Anchor], forms: Mapping[int, str]) -> list[int]:
+    """Place behind the heads at which the text of most of them begins to come again, in order, in whatever form."""
+    below = range(heads[-1].place + 1 if heads else len(items), len(items))
+    lines = [re.sub(r"\W+", "", items[place].text or items[place].block.text) for place in below]
+    texts = [re.sub(r"\W+", "", items[head.place].text[head.end :]) for head in heads]
+    whole, at, places = "".join(lines), 0, list[int]()
+    for text in (text for text in texts if width(text) >= _SURELY_OWN):
+        if (place := whole.find(text, at)) >= 0:
+            at = place + len(text)
+            places.append(place)
+    if len(places) < _AGAIN or len(places) <= _MOST_AGAIN * len(texts):
+        return []
+    place = below[bisect([*accumulate(map(len, lines))], places[0])]
+    first = items[heads[0].place].box.page
+    return [place] if forms.get(items[place].box.page) == forms.get(first) else []
 
 
 def _new_sections(items: Sequence[Item]) -> dict[int, bool]:

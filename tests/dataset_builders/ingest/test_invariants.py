@@ -283,6 +283,7 @@ def test_a_total_below_the_parts_is_no_part() -> None:
     [
         (("A. 1", "B. 2", "C. 3", "D. 4"), "its options are none"),
         (("[Solution]", "x = 1 because it is."), "an answer or solution stands in the question"),
+        (("풀    이 홍길동", "x = 1 이다."), "an answer or solution stands in the question"),
         (("1) [정답] ②", "2) [정답] ③"), "an answer or solution stands in the question"),
     ],
 )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from livek12.core.errors import UserError
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
+from livek12.dataset_builders.ingest.keys.alignment import KeyPlace
 from livek12.dataset_builders.ingest.keys.answers import split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.listed import listed_entries
+from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
@@ -226,6 +227,53 @@ def test_two_lists_that_differ_are_refused() -> None:
     assert sum("several keys" in line for line in paper.unmatched) == 4
 
 
+PROVED = ("1. Prove that the sum of both is even.", "2. Prove that it has no root.", "3. Prove that both are equal.")
+LONG = [f"{n}. It follows from the lemma of the lecture, as each of them, {n}, has a divisor." for n in (1, 2, 3)]
+OTHER = [f"{n}. We assume the contrary, and see that the greater of the two, {n}, is too small." for n in (1, 2, 3)]
+AGAIN, SEVERAL = "comes again", "several keys"
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines", "doubts"),
+    [
+        (QUESTIONS, ["1. A 2. B 3. C 4. D", "Version 2", "1. B 2. C 3. D 4. A"], dict.fromkeys("1234", SEVERAL)),
+        (
+            QUESTIONS,
+            ["1. A", "2. B", "3. E", "4. D", "1. A", "2. B", "3. C", "4. D"],
+            {"3": AGAIN},
+        ),
+        (QUESTIONS, ["1. A", "2. B", "3. C", "4. D", "勘误", "3. B"], {"3": AGAIN, "4": "text without a head"}),
+        (QUESTIONS, ["1-4 ABCD", "3. B"], {"3": AGAIN}),
+        (
+            QUESTIONS,
+            [*["1. A", "2. B", "3. C", "4. D"] * 3, "1. A", "2. B", "3. C", "4. A"],
+            {**dict.fromkeys("123", "more than 3 times"), "4": AGAIN},
+        ),
+        (QUESTIONS, [*["1. A", "2. B", "3. C", "4. D"] * 2, "It follows so."], {"4": "text without a head"}),
+        (PROVED, [*LONG, *OTHER], dict.fromkeys("123", SEVERAL)),
+        (PROVED, ["1. yes", "2. no", "3. so", "Errata", "2. yes"], {"2": AGAIN, "3": "other answers stand behind"}),
+    ],
+)
+def test_answers_that_come_again_and_differ_are_doubted(
+    asked: Sequence[str], lines: list[str], doubts: dict[str, str]
+) -> None:
+    drafts = read(page(*asked), key=key_of(*lines)).drafts
+    own = [(draft.number, [doubt.text for doubt in draft.doubts if doubt.kind == "answer"]) for draft in drafts]
+    texts = {number: "; ".join(given) for number, given in own}
+    assert {*doubts} == {number for number, text in texts.items() if text}
+    assert all(text in texts[number] for number, text in doubts.items())
+    assert not any(draft.answer for draft in drafts if doubts.get(draft.number) == SEVERAL)
+
+
+def test_a_label_of_no_option_is_a_rival() -> None:
+    assert [entry.answer for entry in _joined(question(3, "A"), [Entry(3, "F"), Entry(3, "C")])] == ["F", "C"]
+
+
+def test_a_table_on_a_page_without_headings_has_nothing_above() -> None:
+    stream = flatten([table_page("题号\t答案", "1\tA")])
+    assert _above(replace(stream, headings={}), [KeyPlace(0, 0, style="table")]) == {1: ""}
+
+
 def test_a_row_of_a_table_begins_a_key() -> None:
     asked = page("1. Show that the limit is zero.", "2. Show that the sum of both is one.")
     tables = [table_page("Solution\tMarks", f"{n}. (a) It tends to {n}\t1M") for n in (1, 2)]
@@ -291,6 +339,9 @@ def test_answers_are_in_the_cell_that_holds_a_label() -> None:
 def test_a_row_of_letters_is_of_its_section_in_order() -> None:
     found = dict(enumerate("ACDCD", 1))
     assert entries("一、选择题", "A,C,D,C,D", of=found) == found
+    assert not entries("A,C,D,C,D,A", of=found)
+    items = flatten([page(*["A B C D A C B D" * 20] * 200)]).items
+    assert len(candidates(items, "k")) <= 10_000
 
 
 def test_keys_that_are_exchanged_are_doubted() -> None:

@@ -365,6 +365,14 @@ def test_a_part_without_an_answer_is_doubted_where_the_others_have_one() -> None
         assert "no answer to (a) was told from its text" in {doubt.text for doubt in draft.doubts}
 
 
+@pytest.mark.parametrize(("piece", "filled"), [("5 marks", []), ("red.com", []), ("gold", ["gold"])])
+def test_points_and_links_set_otherwise_fill_no_bracket(piece: str, filled: list[str]) -> None:
+    made = page(f"1. ({piece}) Which metal is it?")
+    inks = (("", "1. ("), ("bold", piece), ("", ") Which metal is it?"))
+    made.blocks[0].lines[:] = [replace(made.blocks[0].lines[0], inks=inks)]
+    assert take_ink(flatten([made]).items, 2, [], "bold").fills == filled
+
+
 def test_the_ticked_option_of_each_part_is_its_answer() -> None:
     made = page("1. Choose.", "a) Which?", "○ one", "and more", "○ two", "b) Why?", "○ three", "○ four")
     for at in (2, 7):

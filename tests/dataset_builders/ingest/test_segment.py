@@ -45,7 +45,8 @@ def numbers(*pages):
 
 
 @pytest.mark.parametrize(
-    "form", ["{}．题", "{}. 题", "{}、题", "Question {} Find x.", "第{}题 求", "{} . 题", "문항 {} 값은?"]
+    "form",
+    ["{}．题", "{}. 题", "{}、题", "Question {} Find x.", "第{}题 求", "{} . 题", "문항 {} 값은?", "문  제 {}. 값"],
 )
 def test_every_form_of_a_number_begins_a_question(form: str) -> None:
     assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
@@ -709,6 +710,29 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     questions = [f"{n}. 求集合 {n} 的元素。" for n in range(1, 4)]
     solved = [line for question in questions for line in (question.replace("求", "求出"), "解 略")]
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
+
+
+def test_a_title_for_answers_above_the_same_numbers_begins_them() -> None:
+    asked, solved = ([f"{n}. {text} (5 marks)" for n in range(1, 9)] for text in ("Find the sum.", "It is as said."))
+    pages = [page(*asked), page("The Solution of the Test", *solved, number=2)]
+    assert [draft.question for draft in read(*pages).drafts] == ["Find the sum."] * 8
+
+
+def test_questions_whose_texts_come_again_below_other_numbers_are_answered_there() -> None:
+    asked = [f"What is the {colour} colour of light?" for colour in ("red", "blue", "green")]
+    cards = [line for text in asked for line in (f"Topic    {text}", "1. Its meaning", "2. Its use", "It is so.")]
+    pages = [page(*(f"{n}. {text}" for n, text in enumerate(asked, 1))), page(*cards, number=2)]
+    assert [draft.question for draft in read(*pages).drafts] == asked
+
+
+def test_questions_without_numbers_between_long_answers() -> None:
+    made = page("The colours", top=0.1)
+    for n, colour in enumerate(("red", "blue", "green", "grey")):
+        top = 0.16 + 0.2 * n
+        made = both(made, page(f"There is {colour} light,", f"and what is {colour}?", top=top))
+        made = both(made, page("[풀이]", "6, 8 are its numbers.", "So it is.", top=top + 0.07))
+    drafts = read(made).drafts
+    assert [(draft.question[:9], (draft.solution or "")[-9:]) for draft in drafts] == [("There is ", "So it is.")] * 4
 
 
 def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:

@@ -116,19 +116,6 @@ def test_a_paper_that_is_printed_again_with_its_answers_is_their_key() -> None:
     assert [(draft.solution or "")[:5] for draft in drafts] == ["甲" * 5, "乙" * 5, "丙" * 5]
 
 
-def test_questions_that_stand_again_under_titles_of_solutions_are_their_key() -> None:
-    asked = [f"{name} 방식의 의미와 그 구성요소" for name in ("데이터", "네트워크", "컴파일러", "트랜잭션", "스케줄링")]
-    cards = [
-        line
-        for n, (ask, name) in enumerate(zip(asked, "가나다라마", strict=True), 1)
-        for line in (f"{n}    풀이 {name}{name}", f"문제    {ask}", f"분야    {name}", f"{name} 방식은 이런 뜻이다.")
-    ]
-    front = page("제1교시", *(f"{n}. {ask}" for n, ask in enumerate(asked, 1)))
-    drafts = read(front, page(*cards, number=2)).drafts
-    assert [draft.question for draft in drafts] == asked
-    assert all(f"{name} 방식은" in (draft.solution or "") for draft, name in zip(drafts, "가나다라마", strict=True))
-
-
 def test_lines_of_a_key_that_are_left_out_are_named() -> None:
     answers = "1. 12", "2. 13", "3. 第二部分的答案写在下面，评卷时请逐条对照给分。", "答案：14"
     asked = page("1. How many are there?", "2. How many are left?", "3. How many are lost?")
