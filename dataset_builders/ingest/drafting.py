@@ -13,7 +13,14 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import LONGEST_ANSWER, in_form, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import inks_of, segment_solved, solution_of, take_ink, unanswered
+from livek12.dataset_builders.ingest.keys.ink import (
+    inks_of,
+    is_guessed,
+    segment_solved,
+    solution_of,
+    take_ink,
+    unanswered,
+)
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.pictures import figures_of
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
@@ -97,8 +104,9 @@ def take_answers(stream: Stream, body: Body, language: Language) -> Body:
         all_taken = []
         for ink in inks:
             taken = take_ink(*read(each), ink)
-            if taken:
+            if taken.is_answer(ink):
                 each.items, each.filled = taken.rest, each.filled or taken.chosen or "; ".join(taken.fills)
+                each.guessed |= is_guessed(ink, taken)
                 all_taken.append(taken)
         each.printed, each.unanswered = solution_of(all_taken), unanswered(all_taken)
     return body
@@ -200,6 +208,8 @@ def _draft(
         return draft
     own_figures = {"solution_figures": draft.solution_figures}
     draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper").model_copy(update=own_figures)
+    if segment.guessed:
+        draft = with_doubt(draft, "answer", "its key is told from how it is set: compare it", READ_KEY)
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:
         draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", READ_KEY)
     return draft

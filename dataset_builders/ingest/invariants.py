@@ -26,7 +26,7 @@ from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading, unknown_language
 from livek12.dataset_builders.ingest.questions import headings
-from livek12.dataset_builders.ingest.questions.kinds import asks
+from livek12.dataset_builders.ingest.questions.kinds import asks, solves
 from livek12.dataset_builders.ingest.questions.labels import label_lists
 from livek12.dataset_builders.ingest.questions.options import asks_to_choose
 from livek12.dataset_builders.ingest.questions.points import each_blank, marks
@@ -227,7 +227,8 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
         lines = [line for line in lines if line and squeezed(line)[:_HEAD_SIGNS] in whole]
         if lines and _SOLUTION_HEAD.fullmatch(lines[-1]):
             lines.pop()  # a place to write
-        if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or headings.SOLVED.search(own):
+        solved = next(filter(solves, headings.SOLVED.finditer(own)), None)
+        if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), solved):
             head = one_line(match[0].strip(), 20)
             line = f"{head!r} in the text: an answer or solution stands in the question"
             yield Breach(line, (place,), "text" if match[0] in draft.question else "options", 0.2)

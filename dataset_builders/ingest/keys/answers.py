@@ -14,6 +14,7 @@ from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, width
+from livek12.dataset_builders.ingest.questions.kinds import solves
 from livek12.dataset_builders.ingest.questions.points import marks
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
@@ -253,7 +254,7 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
 
 def _is_titled(head: re.Match[str]) -> bool:
     """Checks for a head in brackets, or one that begins its line."""
-    return head[0].strip()[0] in "【[［〖<＜" or head[0].lstrip(" ").startswith("\n")
+    return solves(head) and (head[0].strip()[0] in "【[［〖<＜" or head[0].lstrip(" ").startswith("\n"))
 
 
 def _is_value(line: str) -> bool:

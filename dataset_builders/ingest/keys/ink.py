@@ -48,6 +48,13 @@ _LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4}
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
+_ASKED: Final = re.compile(
+    r"(?:[a-z]{1,9}://|www\.)\S+|(?:(?:Fig(?:ure|s|ures)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}",
+    re.I,
+)
+"""A link, or a reference: the question's in any ink."""
+_MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
+"""Bare points."""
 _LINK: Final = re.compile(r"://|\w\.(?:com|org|net|edu|io|kr|cn)\b")
 """Set otherwise, it answers nothing."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
@@ -82,8 +89,18 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        printed = [item.text for _, item in self.lines if not (says_worth(item.text) or _LINK.search(item.text))]
-        return bool(self.fills or self.chosen or printed) and not self.begins
+        texts = [item.text for _, item in self.lines]
+        barred = [says_worth(text) or _LINK.search(text) or _MARKS.fullmatch(text) for text in texts]
+        return bool(self.fills or self.chosen or not all(barred)) and not self.begins
+
+    @property
+    def is_plain(self) -> bool:
+        """Checks for a label of an option or the head of an answer."""
+        return bool(self.chosen) or any(_begins_below(item.text, False) for _, item in self.lines)
+
+    def is_answer(self, ink: str) -> bool:
+        """Checks for something in the ink: what is in bold alone may be emphasis."""
+        return bool(self) and (ink != "bold" or self.is_plain)
 
 
 def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
@@ -117,7 +134,13 @@ def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> 
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b])]
+    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_asked(line.text[a:b])]
+
+
+def _is_asked(text: str) -> bool:
+    """Checks for points alone, whose bracket may be in another look, for a link or a reference."""
+    bare = text.strip("()（）[] .,;:。，")
+    return bool(_ASKED.fullmatch(bare)) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
 
 
 def _are_labels(text: str, labels: str) -> bool:
@@ -197,6 +220,11 @@ def solution_of(each: Sequence[Inked]) -> list[Item]:
     return [item for _, item in lines]
 
 
+def is_guessed(ink: str, taken: Inked) -> bool:
+    """Checks that nothing but its look says that something is the answer."""
+    return ink not in (*_SIGNS, _RULED) and not taken.is_plain
+
+
 def unanswered(each: Sequence[Inked]) -> str:
     """The parts of a question without an answer, where others have one each."""
     answered = {part for taken in each for part, _ in taken.lines}
@@ -239,7 +267,7 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
         bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
-        if bracketed and (says_worth(f"({piece})") or _LINK.search(piece)):
+        if _MARKS.fullmatch(piece) or (bracketed and (says_worth(f"({piece})") or _LINK.search(piece))):
             continue
         if bracketed:
             text = f"{text[:start]}{text[end:]}"
@@ -308,7 +336,7 @@ def _answered_in(
 ) -> set[int]:
     """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
-    answered = {at for at, own in enumerate(taken) if own}
+    answered = {at for at, own in enumerate(taken) if (own if is_new else own.is_answer(look))}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID

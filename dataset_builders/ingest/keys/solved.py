@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, ali
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, SERIES, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
-from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries
+from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     LETTER,
@@ -77,6 +77,9 @@ def aligned_entries(
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
+        for index in [at for at in spans if at not in copies and places[at].style.startswith("answer")]:
+            entry = of_lines(drafts[index], spans[index], places[index].end, name)
+            copies[index] = replace(entry, number=_number(drafts[index]), of=drafts[index].id)
         for index, entry in _inked(drafts, paper, stream, places, spans, forms).items():
             read_so = copies.get(index, Entry(0, ""))
             lacks = bool(drafts[index].options) and not is_label(read_so.answer)

@@ -172,6 +172,11 @@ def asks(text: str) -> bool:
     return bool(_DEMANDS.search(_CODE.sub("", text).strip()) or "__" in text)
 
 
+def solves(head: re.Match[str]) -> bool:
+    """Checks a head of a solution: 证明： is the task where nothing above it asks."""
+    return not head[0].strip().startswith("证明") or asks(head.string[: head.start()])
+
+
 def demanding(lines: Iterable[str]) -> list[str]:
     """Lines of a title and its instructions that demand something, and do not speak of the exam."""
     return [line for line in lines if asks(line) and not speaks_of_exam(re.split("[(（]", line)[0])]

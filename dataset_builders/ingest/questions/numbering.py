@@ -37,7 +37,8 @@ _FORMS = [
 """A number at the beginning of a line, alone or behind its level; signs and words before, and signs behind it."""
 _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
-_LABELLED = re.compile(r"[A-Ha-h]\.\s")
+_LABELLED = re.compile(r"[A-Ha-h]\.\s|Answers? (?:of|to|for)\s", re.IGNORECASE)
+"""Words before a number that is an option's, or that of a question that has begun."""
 _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
 """Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)

@@ -191,6 +191,7 @@ class Segment:
         inline: its number stands within the passage.
         printed: its answer or solution, told from its text by how it is set.
         filled: the answers of its blanks, or the labels of its options, told so; `unanswered`: the other parts.
+        guessed: nothing else says that these are answers.
         guess: a line on text that may be of this question or of its neighbour.
         stray: its number does not go on from the last, in its form, or it has none.
         label: the letter that is its number, or its number with its level.
@@ -206,6 +207,7 @@ class Segment:
     printed: list[Item] = field(default_factory=list)
     filled: str = ""
     unanswered: str = ""
+    guessed: bool = False
     guess: str = ""
     stray: bool = False
     label: str = ""

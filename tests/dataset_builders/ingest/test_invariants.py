@@ -204,6 +204,12 @@ def test_heads_of_solutions(line: str, solved: bool) -> None:
     assert bool(SOLVED.search(f"Find a.\n{line}")) == solved
 
 
+def test_a_proof_is_the_task_where_nothing_else_asks() -> None:
+    given, proved = read(page("1. 设甲是对称的矩阵。", "证明：甲可逆。", "2. 求乙的逆矩阵。", "证明：甲可逆。")).drafts
+    assert given.question.endswith("证明：甲可逆。") and not any("in the text" in doubt.text for doubt in given.doubts)
+    assert (proved.question, proved.solution) == ("求乙的逆矩阵。", "甲可逆。")
+
+
 @pytest.mark.parametrize(("bare", "compared"), [(0, 0), (1, 0), (2, 3)])
 def test_where_many_questions_have_doubts_the_others_are_compared_too(bare: int, compared: int) -> None:
     stems = [f"{number}. Find the value of {letter}." for number, letter in enumerate("abcde", 1)]

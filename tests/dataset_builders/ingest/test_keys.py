@@ -294,6 +294,21 @@ def test_parts_with_heads_of_their_own_are_of_their_question() -> None:
     assert [draft.answer for draft in drafts] == [["4 m"], ["5 m"]]
 
 
+def test_heads_of_rooms_for_answers_begin_no_question_and_may_be_those_of_the_key() -> None:
+    titles = [f"Problem {n}: Flow of the {name} (5 points)" for n, name in enumerate(("river", "creek", "brook"), 1)]
+    tasks = [f"Describe how the water flows in case {n} and why it does." for n in (1, 2, 3)]
+    rooms = [f"Answers of Problem {n}:" for n in (1, 2, 3)]
+    asked = [line for lines in zip(titles, tasks, rooms, strict=True) for line in lines]
+    given = [rooms[0], "1) It is slow", *(line for n in (1, 2) for line in (titles[n], tasks[n], f"It is {n}0 m"))]
+    drafts = read(page(*asked), key=key_of(*given)).drafts
+    assert [draft.number for draft in drafts] == ["1", "2", "3"]
+    assert ["".join((*draft.answer, draft.solution or "")) for draft in drafts] == [
+        "1) It is slow",
+        "It is 10 m",
+        "It is 20 m",
+    ]
+
+
 def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
     asked = [f"{n}. Explain the {word} of this long system." for n, word in enumerate(("cost", "gain", "size"), 1)]
     given = (
@@ -435,6 +450,7 @@ def test_solutions_stand_with_their_numbers() -> None:
         ("Find x.\nAnswer: 4\nSolution: by hand", ("Find x.", "4", "by hand")),
         ("题\n【答案】3\n$\\frac{1}{2}\\text{【解析】因为", ("题", "3", "$\\frac{1}{2}\\text{【解析】因为")),
         ("写出答案", ("写出答案", None, None)),
+        ("设A对称.\n证明:A可逆", ("设A对称.\n证明:A可逆", None, None)),
         ("Why?\nSolution sketch: so", ("Why?", None, "so")),
         ("Why?\nNo. Explanation:\n【解析】so", ("Why?\nNo. Explanation:", None, "so")),
         ("Find x.\nAnswer. It is 4.", ("Find x.", "It is 4", None)),

@@ -44,6 +44,9 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
     paper = printed([f"{ask} {set_apart.format(name)}" for ask, name in zip(asked, NAMES, strict=True)], tmp_path)
     assert [draft.answer for draft in paper.drafts] == [[name] for name in NAMES]
     assert [draft.question for draft in paper.drafts] == asked
+    assert all(
+        "its key is told from how it is set: compare it" in {own.text for own in draft.doubts} for draft in paper.drafts
+    )
 
 
 def test_what_is_set_apart_below_a_part_is_the_key_too(tmp_path: Path) -> None:
@@ -125,12 +128,21 @@ def test_the_bold_head_of_a_copy_is_no_option(texts: Sequence[str], bold: int, l
         "\\ #rect(width: 100%)[Note that the shop also sells {}.]",
         "\\ #text(fill: red)[(5 marks)]",
         "\\ #text(fill: blue)[https:\\//example.org/{}]",
+        "Find the *mass of {}*.",
+        "Then look \\ *at the parts of {}.*",
+        "#align(right)[*({size})*]",
+        "#text(fill: blue)[({size})]",
+        "#text(fill: blue)[[{size}]]",
+        "It is in #text(fill: blue)[Fig. {size}.]",
+        "It is in #text(fill: blue)[图{size}]",
+        "See #text(fill: blue)[www.example.org/{size}]",
         "\\ A. #box(stroke: 0.5pt, inset: 3pt)[{}] \\ B. #box(stroke: 0.5pt, inset: 3pt)[nothing]",
     ],
 )
 def test_what_frames_a_part_of_the_question_is_no_answer(frame: str, tmp_path: Path) -> None:
     paper = printed(
-        [f"Which compound is {f}? {frame.format(n)}" for f, n in zip(FORMULAS, NAMES, strict=True)], tmp_path
+        [f"Which compound is {f}? {frame.format(n, size=len(n))}" for f, n in zip(FORMULAS, NAMES, strict=True)],
+        tmp_path,
     )
     assert not any(draft.answer or draft.solution for draft in paper.drafts)
 
