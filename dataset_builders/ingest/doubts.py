@@ -118,7 +118,8 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
     if _UNDERLINES.search(text) and not _LINED.search(text):
         yield _doubt("it asks for what is underlined, and no underline was read")
     blanks = _BLANKS.search(text)
-    if (blanks or draft.question_type == "fill_in_blank") and not (draft.figures or _ROOM.search(text)):
+    blank = draft.question_type == "fill_in_blank"
+    if (blanks or blank) and not ((draft.figures and not blank) or _ROOM.search(text)):
         yield _doubt("it has no blank to fill in: one may be lost, or filled")
     elif blanks and any(blanks.groups()) and count_blanks(text) == 1:
         yield _doubt("it speaks of several blanks, and one was read")

@@ -103,8 +103,8 @@ class Inked:
         return bool(self) and (ink != "bold" or self.is_plain)
 
 
-def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
-    """Places and looks of a line's parts."""
+def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
+    """Places and looks of a line's parts; a bracket is `opened` at the end of the line above."""
     if line is None:
         return
     at = 0
@@ -120,14 +120,15 @@ def looks_of(line: Line | None) -> Iterator[tuple[int, int, set[str]]]:
     for match in _TICKS.finditer(line.text) if cells else ():
         cell = max((start for start in cells if start <= match.start()), default=0)
         yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
-    for match in _LETTER.finditer(line.text) if not begins_option(line.text) else ():
-        yield *match.span(match.lastindex or 0), {_RULED if match[2] else _FILLED}
+    for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
+        start, end = match.span(match.lastindex or 0)
+        yield start - opened, end - opened, {_RULED if match[2] else _FILLED}
 
 
-def _spans(line: Line | None, ink: str, skip: int = 0) -> list[tuple[int, int]]:
+def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
     """Places in the ink, behind a number."""
     spans: list[tuple[int, int]] = []
-    for start, end, look in looks_of(line):
+    for start, end, look in looks_of(line, opened):
         if ink in look and end > skip and line:
             if spans and not line.text[spans[-1][1] : start].strip():
                 spans[-1] = spans[-1][0], end
@@ -142,6 +143,12 @@ def _is_asked(text: str) -> bool:
     return bool(_ASKED.fullmatch(bare)) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
 
 
+def _are_labels(text: str, labels: str) -> bool:
+    """Checks for letters of labels in their order: an acronym has others."""
+    places = [labels.find(letter) for letter in text.strip()]
+    return places == sorted({*places} - {-1})
+
+
 def _is_whole(line: Line, spans: Sequence[tuple[int, int]], skip: int) -> bool:
     """Checks that only a line's number is set otherwise."""
     ends = [skip, *(end for _, end in spans)]
@@ -153,9 +160,15 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     """Takes what is in the ink out of a question's items, in place."""
     taken = Inked()
     parts: list[str] = []
-    spans = [_spans(item.line, ink, skip * (place == 0)) for place, item in enumerate(items)]
+    opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
+    spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
     if ink in (_FILLED, _RULED):
-        spans = spans if sum(map(len, spans)) == 1 and options else [[] for _ in items]
+        letters = "".join(option.label for option in options)
+        spans = [
+            [span for span in each if _are_labels(item.text[slice(*span)], letters)]
+            for item, each in zip(items, spans, strict=True)
+        ]
+        spans = spans if sum(map(len, spans)) == 1 else [[] for _ in items]
     if ink == TICKED and sum(bool(PART.match(item.text)) for item in items[1:]) > 1:
         options = ()  # each part has its own
     set_so = _options_in(items, spans, options)
@@ -171,7 +184,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
         own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
-        whole = begun or bool(line and own and ink not in (TICKED, _TICK) and _is_whole(line, own, begin))
+        whole = bool(line and own and ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -179,7 +192,9 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if line and own and not whole:
-            rest, tail = _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken)
+            rest, tail = (
+                _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken, opened[place])
+            )
             if tail:
                 own_line = replace(line, text=tail, inks=(), pictures=[])
                 taken.lines.append((" ".join(parts), replace(item, line=own_line)))
@@ -246,12 +261,12 @@ def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
     return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
 
 
-def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked) -> tuple[str, str]:
-    """A line's text without what is in the ink, and the part at its end; the others fill blanks."""
+def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened: bool) -> tuple[str, str]:
+    """A line's text, perhaps in a bracket, without what is in the ink, and its end; the others fill blanks."""
     text, tail = line.text, ""
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
-        bracketed = bool(before and behind and before[-1] in _OPEN and behind[0] in _CLOSED)
+        bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
         if _MARKS.fullmatch(piece) or (bracketed and (says_worth(f"({piece})") or _LINK.search(piece))):
             continue
         if bracketed:

@@ -302,11 +302,15 @@ def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
     if not answered and len({squeezed(readings[at].solution) for at in solved}) > 1:
         return [entries[at] for at in solved]
     first = [*answered, *solved, 0][0]
-    others = [at for at in solved if at != first]
+    texts = [
+        own.solution if _answers(own) or not own.answer else "\n".join(filter(None, (entry.answer, entry.solution)))
+        for entry, own in zip(entries, readings, strict=True)
+    ]
+    others = [at for at, text in enumerate(texts) if text and at != first]
     if not others or not readings[first].answer or readings[first].solution:
         return [entries[first]]
     unsure = entries[first].unsure or entries[others[0]].unsure
-    return [replace(entries[first], solution=readings[others[0]].solution, unsure=unsure)]
+    return [replace(entries[first], solution=texts[others[0]], unsure=unsure)]
 
 
 def _answers(reading: Reading) -> bool:

@@ -40,7 +40,7 @@ _BREAKS_OFF = both_scripts(
 _MARK_CODE = re.compile(r"\b[MAB][1-9]\b")
 _BRACED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _SCRIPT = re.compile(
-    rf"\{{\}}[_^]\{{?[^}}]{{2}}|\\(?:sum|int|prod)\^{_BRACED}\{{\}}|\\frac{_BRACED}{_BRACED}\^\{{\\frac"
+    rf"\{{\}}[_^]\{{?[^}}]{{2}}|\\sqrt\\|\\(?:sum|int|prod)\^{_BRACED}\{{\}}|\\frac{_BRACED}{_BRACED}\^\{{\\frac"
     r"|[=+<>≤≥]\s*\$?\s{3,}\$?\s*(?:[=+<>]|\\(?:ge|le|frac|sqrt))"
 )
 """A script before its letter, a sum without its body, a gap behind a relation."""

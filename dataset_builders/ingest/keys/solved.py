@@ -111,12 +111,12 @@ def _copied(
     answer = answer or (number["filled"] if number and number["filled"] else "")
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(solution) and filled[0] < filled[1]
+    drawn = bool(LETTER.search(copy.text)) and not (draft.options or LETTER.search(solution))
     return Entry(
         _number(draft),
         answer,
         solution=solution or None,
-        unread=drawn or (copy.unread and bool(_FORMULA.search(answer))),
+        unread=(bool(solution) and (drawn or filled[0] < filled[1])) or (copy.unread and bool(_FORMULA.search(answer))),
         by_ocr=any(item.block.origin == "ocr" for item in own),
         elective=draft.elective,
         of=draft.id,
@@ -239,6 +239,10 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     for block in compared.get_matching_blocks():  # a few words in a solution that the question has too, by chance
         if block.size < _FEWEST_TOKENS and {block.b - 1, block.b + block.size} <= new:
             new.update(range(block.b, block.b + block.size))
+    for listing in re.finditer(r"```(.*?)```", copy, re.DOTALL):  # whole, if the question goes on in it
+        within = [at for at, token in enumerate(theirs) if listing.start(1) <= token.start() < listing.end(1)]
+        behind = within[next((n for n, at in enumerate(within) if at in new), len(within)) :]
+        new |= {*within} if not new.issuperset(behind) else set()
     pieces = _new_lines(copy, theirs, new)
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
     worked = []

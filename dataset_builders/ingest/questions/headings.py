@@ -26,7 +26,7 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
@@ -327,7 +327,7 @@ _PASSAGES = (
 )
 _ANSWERS = both_scripts(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"
-    r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|correction(?=[\W\d]*$)|marking\s+scheme)"
+    r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|(?:the\s)?solution\s(?:of|to|for)\s(?:the\s)?(?:mid|final|exam|test|quiz|paper)|correction(?=[\W\d]*$)|marking\s+scheme)"
     r".{0,40}$"
     r"|[^，。,.；;：:！？!?]{2,40}试[卷题](?:\s*[(（].{1,3}[)）]|\s*[A-Z]\s*卷)?\s*答案\s*$"
     r"|[^，。,.；;！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评[分阅](?:标准|细则)|参考解答).{0,20}$",

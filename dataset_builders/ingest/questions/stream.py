@@ -359,7 +359,7 @@ def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
     if len(others) == 1 and is_section(others[0]):
         line = replace(block.lines[0], text=others[0], box=block.box)
         stream.items.append(Item(line, replace(block, kind="text", lines=[line]), block.box, block.column))
-    elif others:
+    elif others and not (len(others) == 1 and others[0].isdecimal()):
         stream.items.append(Item(None, block, block.box, block.column))
     else:
         stream.headings[page.number].append(block.text)

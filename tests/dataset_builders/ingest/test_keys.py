@@ -207,6 +207,26 @@ def test_a_key_may_count_through_all_sections() -> None:
     assert [draft.answer for draft in drafts] == [["A"], ["B"], ["12"], ["13"]]
 
 
+def test_solutions_behind_a_list_of_labels_are_whole_and_titles_are_no_answers() -> None:
+    asked = *QUESTIONS, "二、填空题", "5．甲的值是____。", "6．乙的值是____。"
+    worked = (
+        *(line for n in range(1, 5) for line in (f"{n}．由图{n}知它小", "所以不对")),
+        "二、填空题",
+        "5．12",
+        "6．13",
+    )
+    key = [table_page("1\t2\t3\t4", "A\tB\tC\tD"), page("一、选择题", *worked, number=2)]
+    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": key})).drafts
+    assert [draft.answer for draft in drafts] == [["A"], ["B"], ["C"], ["D"], ["12"], ["13"]]
+    assert [draft.solution for draft in drafts[:4]] == [f"由图{n}知它小\n所以不对" for n in range(1, 5)]
+
+
+def test_two_lists_that_differ_are_refused() -> None:
+    paper = read(page(*QUESTIONS), key=key_of("1. A 2. B 3. C 4. D", "Version 2", "1. B 2. C 3. D 4. A"))
+    assert not any(draft.answer for draft in paper.drafts)
+    assert sum("several keys" in line for line in paper.unmatched) == 4
+
+
 PROVED = ("1. Prove that the sum of both is even.", "2. Prove that it has no root.", "3. Prove that both are equal.")
 LONG = [f"{n}. It follows from the lemma of the lecture, as each of them, {n}, has a divisor." for n in (1, 2, 3)]
 OTHER = [f"{n}. We assume the contrary, and see that the greater of the two, {n}, is too small." for n in (1, 2, 3)]

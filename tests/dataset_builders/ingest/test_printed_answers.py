@@ -153,6 +153,11 @@ def test_framed_numbers_are_a_part_of_the_question(tmp_path: Path) -> None:
     assert [draft.question for draft in paper.drafts] == [f"What is half of {n} and {5 * n + 10}" for n in range(3)]
 
 
+def test_points_in_a_colour_of_their_own_are_no_answer(tmp_path: Path) -> None:
+    paper = printed([f"(#text(fill: red)[{n} marks]) Halve {n} and {n}{n}." for n in (5, 6, 7)], tmp_path)
+    assert [(draft.points, draft.answer) for draft in paper.drafts] == [(5, []), (6, []), (7, [])]
+
+
 def test_a_frame_at_one_question_is_a_part_of_it(tmp_path: Path) -> None:
     stems = [f"Name the compound {formula}." for formula in FORMULAS]
     paper = printed([f"{stems[0]} #box(stroke: 0.5pt, inset: 3pt)[{NAMES[0]}]", *stems[1:]], tmp_path)
@@ -171,6 +176,22 @@ def test_letters_in_the_blanks_of_most_choices_are_their_keys(blank: str, empty:
     assert [draft.answer for draft in paper.drafts] == [["B"], ["C"], ["A"], ["D"], []]
     assert paper.drafts[0].question == f"这个数是{empty}。"
     assert any("have answers with them" in doubt.text for doubt in paper.drafts[-1].doubts)
+
+
+def test_an_acronym_fills_no_bracket_and_one_may_go_on_in_the_next_line() -> None:
+    own = (
+        "1．数据库（DB）和它的表的关系是（",
+        "A  ）。",
+        "2．这个数（DB）是（ B ）。",
+        "3．数是（",
+        "C  ）的数。",
+        "4．数是（ D ）。",
+    )
+    lines = [text for line in own for text in (line, "A．1    B．2    C．3    D．4")[: 1 + (line[-1] != "（")]]
+    drafts = read(page(*lines)).drafts
+    assert [draft.answer for draft in drafts] == [["A"], ["B"], ["C"], ["D"]]
+    assert "".join(drafts[0].question.split()) == "数据库（DB）和它的表的关系是（）。"
+    assert "".join(drafts[2].question.split()) == "数是（）的数。"
 
 
 def test_a_letter_in_the_bracket_of_one_choice_is_its_text() -> None:

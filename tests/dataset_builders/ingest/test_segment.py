@@ -28,6 +28,7 @@ from tests.dataset_builders.ingest.papers import (
     both,
     by_number,
     distance,
+    figure,
     page,
     pages_of,
     paper_of,
@@ -795,6 +796,19 @@ def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
     assert [draft.question for draft in drafts] == ["What is one?", "What is two?"]
 
 
+def test_a_box_for_marks_is_in_no_question_and_a_picture_is_no_blank() -> None:
+    first = figure(page("一、填空题", "1．如图，它的值是 5 mm。"), "")
+    made = page("2．它的值是____。", "题分", "二、计算题", "3．求它的值。", top=0.5)
+    row = made.blocks[1].lines[0]
+    made.blocks[1] = replace(
+        made.blocks[1], kind="table", lines=[replace(row, text=text) for text in ("题分\t得分", "12\t")]
+    )
+    drafts = read(both(first, made)).drafts
+    assert [draft.question for draft in drafts] == ["如图，它的值是 5 mm。\n<image>", "它的值是____。", "求它的值。"]
+    doubted = ["no blank" in "".join(doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert doubted == [True, False, False]
+
+
 def test_a_blank_that_holds_a_letter_is_the_key() -> None:
     draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
     assert (draft.answer, draft.question) == (["B"], "结果是____。")
@@ -909,6 +923,7 @@ def test_answers_begin_with_their_title() -> None:
         begins_answers("参考答案")
         and begins_answers("2026年数学试题参考答案与评分标准")
         and begins_answers("Answer key")
+        and begins_answers("The Solution of The Mid-Term")
         and begins_answers("附录：答案及评分标准")
     )
     assert not begins_answers("写出你的答案。")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from livek12.core.records import Option
@@ -10,9 +12,10 @@ from livek12.dataset_builders.ingest.keys.answers import in_form, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.keys.words import PaperWords, QuestionWords
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
-from tests.dataset_builders.ingest.papers import by_number, page, read
+from tests.dataset_builders.ingest.papers import both, by_number, figure, page, read
 
 PAPER = (
     "1. 所有的输入输出接口电路都包括（    ）端口。",
@@ -148,6 +151,37 @@ def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
     assert last.solution == "It is seven."
 
 
+def listing(*lines: str, ask: str) -> PageBlocks:
+    made = page(ask, *lines)
+    return replace(
+        made,
+        blocks=[
+            made.blocks[0],
+            *(replace(each, lines=[replace(each.lines[0], pitch=0.01)]) for each in made.blocks[1:]),
+        ],
+    )
+
+
+def test_a_listing_that_a_copy_fills_in_is_whole() -> None:
+    asked = "1. Write the bodies of these two short functions.", "2. Say what each of them gives for the number two."
+    empty = "int twice(int number) {", "}", "int half(int number) {", "}"
+    filled = empty[0], "return number + number;", *empty[1:3], "return number / 2;", empty[3]
+    paper, key = ([listing(*lines, ask=asked[0]), page(asked[1], number=2)] for lines in (empty, filled))
+    key[1] = page(asked[1], "Solution: It gives four.", number=2)
+    drafts = read(*paper, key=AnswerKey(name="k", pages={"k": key})).drafts
+    assert [line in (drafts[0].solution or "") for line in filled] == [True] * 6
+
+
+def test_a_picture_above_the_solution_of_a_copy_is_doubted() -> None:
+    asked = "1. Say in a few words what this figure shows.", "2. Say what it gives for the number two."
+    solved = page("Solution: It is so.", top=0.5)
+    copy = [both(figure(page(asked[0]), ""), solved), page(asked[1], "Solution: It gives four.", number=2)]
+    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": copy})).drafts
+    assert [draft.solution for draft in drafts] == ["It is so.", "It gives four."]
+    doubted = ["picture only" in "".join(doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert doubted == [True, False]
+
+
 def test_answers_behind_a_copy_are_a_list() -> None:
     lines = [line for line in PAPER if line[0] in "123"]
     key = AnswerKey(pages={"k": [page(*lines, "1. C", "2. 总线", "3. 有请求")]}, name="k")
@@ -220,6 +254,7 @@ def test_a_solution_is_whole_lines_of_the_copy() -> None:
         ("1    1    2", True),
         ("${}^{2x}$ dy", True),
         ("波形如图：", True),
+        ("$\\sqrt\\overrightarrow{2nn}$", True),
         ("$=$    $\\ge 2$", True),
     ],
 )
