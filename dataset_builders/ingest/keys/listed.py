@@ -300,7 +300,7 @@ def _joined(draft: Draft, entries: Sequence[Entry]) -> list[Entry]:
     if len({squeezed("".join(readings[at].answer)) for at in answered}) > 1:
         return [entries[at] for at in answered]
     if not answered and len({squeezed(readings[at].solution) for at in solved}) > 1:
-        return [entries[at] for at in solved]
+        return [replace(entries[solved[0]], unsure="another solution of its number stands in the key")]
     first = [*answered, *solved, 0][0]
     texts = [
         own.solution if _answers(own) or not own.answer else "\n".join(filter(None, (entry.answer, entry.solution)))

@@ -250,7 +250,7 @@ AGAIN, SEVERAL = "comes again", "several keys"
             {**dict.fromkeys("123", "more than 3 times"), "4": AGAIN},
         ),
         (QUESTIONS, [*["1. A", "2. B", "3. C", "4. D"] * 2, "It follows so."], {"4": "text without a head"}),
-        (PROVED, [*LONG, *OTHER], dict.fromkeys("123", SEVERAL)),
+        (PROVED, [*LONG, *OTHER], dict.fromkeys("123", "another solution")),
         (PROVED, ["1. yes", "2. no", "3. so", "Errata", "2. yes"], {"2": AGAIN, "3": "other answers stand behind"}),
     ],
 )
