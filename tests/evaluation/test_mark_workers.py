@@ -97,7 +97,7 @@ def test_so_many_processes_as_are_worth_their_start(asked: int | None, waiting: 
 
 def test_a_response_that_breaks_the_limit_is_ungraded_and_its_neighbours_are_marked(tmp_path: Path) -> None:
     few = rows(6)
-    few[3] = (few[3][0], "\\boxed{" + "\\x" * 4_000_000 + "}", "stop")
+    few[3] = (few[3][0], "\\boxed{" + "\\x" * 16_000_000 + "}", "stop")
     run = RunFolder.open(make_run(tmp_path / "run", few))
     with (
         Jury(RULES) as judges,
