@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -86,9 +86,12 @@ class KeyPlace:
 
 
 def align(
-    drafts: Sequence[Draft], items: Sequence[Item], listed: Sequence[KeyPlace] | None = None
+    drafts: Sequence[Draft],
+    items: Sequence[Item],
+    by_words: Mapping[int, Sequence[KeyPlace]],
+    listed: Sequence[KeyPlace] | None = None,
 ) -> dict[int, KeyPlace]:
-    """The place of each question's key, by the question's index.
+    """The place of each question's key, by the question's index; `by_words` are its `places_by_words`.
 
     Candidates are lines with a number or the words of a question, or instead `listed` ones: in the form of a question's
     type they count more.
@@ -96,7 +99,6 @@ def align(
     heads: dict[str, list[KeyPlace]] = defaultdict(list)
     for place in numbered_lines(items) if listed is None else listed:
         heads[place.number].append(place)
-    by_words = _by_words([draft.markdown for draft in drafts], items)
     titles = [title_of(draft.section) for draft in drafts]
     sections = _sections(items, {*titles})
     ranks, rows = ranks_in_sections(drafts), _of_rows(drafts)
@@ -311,8 +313,8 @@ def _likeness(title: str, section: str, sections: Set[str]) -> float:
     return -1.0 if title in sections - {section, ""} else _SECTION * bool(title and section and title in section)
 
 
-def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:
-    """Places where most words of each text's beginning stand."""
+def places_by_words(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:
+    """Places where most words of each question's beginning stand."""
     words, owners = [], []
     for place, item in enumerate(items):
         for match in TOKEN.finditer(item.line.text if item.line else item.block.text):
@@ -322,8 +324,8 @@ def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Key
     for at, run in enumerate(runs(words)):
         places[run].append(at)
     begins: dict[int, list[KeyPlace]] = {}
-    for index, text in enumerate(texts):
-        own = runs(tokens(text)[:_HEAD])
+    for index, draft in enumerate(drafts):
+        own = runs(_tokens(draft.markdown)[:_HEAD])
         hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
         votes = Counter(begin for begin, _ in hits)
         if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):

@@ -17,7 +17,14 @@ from typing import Final
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace, align, numbered_lines, text_of, title_of
+from livek12.dataset_builders.ingest.keys.alignment import (
+    KeyPlace,
+    align,
+    numbered_lines,
+    places_by_words,
+    text_of,
+    title_of,
+)
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
     LONGEST_ANSWER,
@@ -63,10 +70,16 @@ _MOST_SERIES, _FEWEST = 3, 3
 
 
 def listed_entries(
-    drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
+    drafts: Sequence[Draft],
+    paper: PaperWords,
+    stream: Stream,
+    name: str,
+    headings: str = "",
+    by_words: Mapping[int, Sequence[KeyPlace]] | None = None,
 ) -> list[Entry]:
     """Entries of a list of answers, each with its question, and those that go on behind the last."""
     items = stream.items
+    by_words = places_by_words(drafts, items) if by_words is None else by_words
     every = candidates(items, name)
     prints = _above(stream, every)
     own = labels_of_paper({*prints.values()}, drafts, headings)
@@ -76,7 +89,7 @@ def listed_entries(
     series: list[dict[int, KeyPlace]] = []
     unsure = ""
     while free:
-        chosen = align(drafts, items, free)
+        chosen = align(drafts, items, by_words, free)
         if series and not _is_series(chosen, series, drafts, items):
             break
         if len(series) == _MOST_SERIES:
@@ -97,7 +110,7 @@ def listed_entries(
         entries += [replace(entry, unsure=entry.unsure or unsure) for entry in _joined(draft, given)]
     entries = _corrected(drafts, entries, _again(items, series, ends, free))
     usual = Counter(place.style for place in series[0].values()).most_common(1)
-    last = max((int(draft.number) for draft in drafts if draft.number.isdecimal()), default=0)
+    last = max(map(number_of, drafts), default=0)
     behind = {place.number for place in free if usual and place.style == usual[0][0]}
     return [*entries, *(Entry(n, "", where=name) for n in takewhile(lambda n: str(n) in behind, count(last + 1)))]
 
@@ -259,8 +272,12 @@ def _entry(
     if place.entry and not (entry.scheme or entry.solution):
         answer, solution, unsure = split_text(entry.answer, draft)
         entry = replace(entry, answer=answer, solution=solution or None, unsure=unsure)
-    entry = replace(entry, number=int(draft.number) if draft.number.isdecimal() else 0)
-    return _weighed(replace(entry, of=draft.id, elective=draft.elective), own)
+    return _weighed(replace(entry, number=number_of(draft), of=draft.id, elective=draft.elective), own)
+
+
+def number_of(draft: Draft) -> int:
+    """The number of a question; 0 for another label."""
+    return int(draft.number) if draft.number.isdecimal() else 0
 
 
 def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:

@@ -16,11 +16,11 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, SERIES, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
-from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, of_lines
+from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     LETTER,
@@ -67,7 +67,8 @@ def aligned_entries(
     drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
 ) -> list[Entry]:
     """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers."""
-    places = align(drafts, stream.items)
+    by_words = places_by_words(drafts, stream.items)
+    places = align(drafts, stream.items, by_words)
     ends = ends_of(stream.items, [places], (), drafts, paper)
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     copies: dict[int, Entry] = {}
@@ -79,22 +80,18 @@ def aligned_entries(
     if len(copies) > max(1, _MOST * len(drafts)):
         for index in [at for at in spans if at not in copies and places[at].style.startswith("answer")]:
             entry = of_lines(drafts[index], spans[index], places[index].end, name)
-            copies[index] = replace(entry, number=_number(drafts[index]), of=drafts[index].id)
+            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
         for index, entry in _inked(drafts, paper, stream, places, spans, forms).items():
             read_so = copies.get(index, Entry(0, ""))
             lacks = bool(drafts[index].options) and not is_label(read_so.answer)
             if (lacks and is_label(entry.answer)) or not (read_so.answer or read_so.solution or drafts[index].options):
                 copies[index] = replace(entry, where=name)
         return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = listed_entries(drafts, paper, stream, name, headings)
+    listed = listed_entries(drafts, paper, stream, name, headings, by_words)
     answered = {entry.of for entry in listed if entry.answer or entry.solution}
     solved = [copy for copy in copies.values() if copy.answer or copy.solution]
     kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
     return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
-
-
-def _number(draft: Draft) -> int:
-    return int(draft.number) if draft.number.isdigit() else 0
 
 
 def _copied(
@@ -113,7 +110,7 @@ def _copied(
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
     drawn = bool(LETTER.search(copy.text)) and not (draft.options or LETTER.search(solution))
     return Entry(
-        _number(draft),
+        number_of(draft),
         answer,
         solution=solution or None,
         unread=(bool(solution) and (drawn or filled[0] < filled[1])) or (copy.unread and bool(_FORMULA.search(answer))),
@@ -188,7 +185,7 @@ def _with_labels(
     if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
         return [*entries]
     for draft in bare:
-        entry = by_id.get(draft.id, Entry(_number(draft), "", of=draft.id, elective=draft.elective))
+        entry = by_id.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
         by_id[draft.id] = replace(entry, answer=labels[draft.id])
     return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
 
