@@ -144,14 +144,14 @@ def _look(examples: Sequence[Item], stream: Stream, has_label: bool) -> Callable
     names = [*(looks[0] if looks else ())]
     if len(looks) == 1:  # of another length it may begin elsewhere
         names = [name for name in names if name != "middle" and not (has_label and name == "left")]
-    usual = {}
+    usual, spread = {}, {}
     for name in names:
         values = [look[name] for look in looks]
-        middle = mean(values)
+        middle, spread[name] = mean(values), max(values) - min(values)
         if all(_near(name, value, middle) for value in values):
             usual[name] = middle
-    if "left" in usual:
-        usual.pop("middle", None)  # lines of one length
+    if "left" in usual and "middle" in usual:  # one by chance: lines of one length, or centred ones of nearly one
+        del usual["left" if spread["middle"] < spread["left"] else "middle"]
 
     def fits(item: Item) -> bool:
         own = _features(item, stream)
