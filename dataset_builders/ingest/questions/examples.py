@@ -42,6 +42,8 @@ _COUNTS: Final[Mapping[str, Callable[[str], int]]] = {
 _TOKEN: Final = re.compile(rf"(?:{'|'.join(_COUNTS)})(?![A-Za-z])|[A-Za-z]+|\S")
 _TOLERANCES: Final = {"size": 0.06, "left": 0.012, "middle": 0.012}
 """Within which two lines are alike: of the size of letters its share, of edges shares of the page's width."""
+_SAME: Final = 0.002
+"""Half a distance that is no chance."""
 _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
@@ -151,7 +153,7 @@ def _look(examples: Sequence[Item], stream: Stream, has_label: bool) -> Callable
         if all(_near(name, value, middle) for value in values):
             usual[name] = middle
     if "left" in usual and "middle" in usual:  # one by chance: lines of one length, or centred ones of nearly one
-        del usual["left" if spread["middle"] < spread["left"] else "middle"]
+        del usual["left" if spread["middle"] < spread["left"] / 2 > _SAME else "middle"]
 
     def fits(item: Item) -> bool:
         own = _features(item, stream)
