@@ -45,6 +45,8 @@ _TOLERANCES: Final = {"size": 0.06, "left": 0.012, "middle": 0.012}
 _SAME: Final = 0.002
 """Half a distance that is no chance."""
 _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
+_MOST_WORDS: Final = 4
+"""Words, or signs of Chinese and Korean, before the number of a label that has one example."""
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
 _MOST_ALIKE: Final = 0.6
@@ -125,7 +127,10 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
     for place, tokens in enumerate(zip(*rows, strict=False)):
         forms = [form for form in _COUNTS if all(re.fullmatch(form, token) for token in tokens)]
         alike = len({token.casefold() for token in tokens}) == 1
-        if counted and (len(tokens[0]) > 1 or tokens[0].isascii()) and tokens[0].isalpha():
+        if not counted and len(examples) == 1 and place > _MOST_WORDS:
+            break  # a number in the question
+        is_closed = place > 0 and rows[0][place - 1] in _CLOSES
+        if counted and (len(tokens[0]) > 1 or tokens[0].isascii() or is_closed) and tokens[0].isalpha():
             break  # a word of the question
         behind = "".join(rows[0][place + 1 : place + 2])
         signed = not tokens[0].isascii() or behind in _CLOSES or not (behind or tokens[0].islower())
