@@ -52,8 +52,6 @@ _JUDGED = both_scripts(
     re.DOTALL,
 )
 """A solution that begins with the judgement."""
-_CELL = re.compile(r"[(（]?[A-J]{1,4}[)）]?")
-"""A label in a cell of its own."""
 _BRACKETS = re.compile(r"[(（]\s*[)）]")
 """A place to write a label."""
 _SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
@@ -97,7 +95,7 @@ SERIES = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split()
 HEAD_OF_CELLS = both_scripts(r"\A([^\n]*)\|[ \t]*(?:정답|答案|Answer)\s*[:：]?[ \t]+(?=[^|\n]+(?:\n|$))")
 """A line of cells with a kind, points, and the answer."""
 _LABELS_AND_VALUE = re.compile(
-    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
+    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析)[^\n]*){0,5})\n[ \t]*解析(?!式|几何)"
 )
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
@@ -154,8 +152,6 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
 def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Reading:
     own = [option.label for option in draft.options]
     text = "\n".join(filter(None, (answer, solution)))
-    if not own and (sign := _JUDGED.fullmatch(answer)) and not labels(answer):
-        return Reading((sign["label"],), "\n".join(filter(None, (sign["reason"], solution))))
     if values := _several(draft, answer or solution):
         return Reading(values, solution if answer else "")
     chosen, reason = labels(answer), solution
@@ -168,9 +164,6 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
         chosen, reason = labels((groups.get("stated") or groups["label"]).rstrip(" .．。:：")), groups["reason"]
     if not chosen and len(ends := {*_LAST.findall(text)}) == 1:
         chosen, reason = [*ends.pop().upper()], text
-    cells = [*filter(_CELL.fullmatch, re.split(r"\s{3,}", text.partition("\n")[0])[1:])]
-    if not chosen and len(cells) == 1:
-        chosen, reason = labels(cells[0]), text
     if not chosen and answer:
         chosen = [option.label for option in draft.options if squeezed(option.text) == squeezed(answer)]
     if not chosen:
@@ -197,8 +190,6 @@ def _judgement(answer: str, solution: str) -> Reading:
     if match := _JUDGED.fullmatch(answer or solution):
         reason = match["reason"] or ""
         return Reading((match["label"],), "\n".join(filter(None, (reason, solution if answer else ""))).strip())
-    if not answer and read_truth(solution, signs=True) is not None:
-        answer, solution = solution, ""
     judges = not answer or read_truth(answer, signs=True, reasoned=True) is not None
     problem = "" if judges else f"the key {answer[:40]!r} is neither true nor false"
     return Reading((answer,) if answer else (), solution, problem)
