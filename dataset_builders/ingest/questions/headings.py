@@ -286,13 +286,13 @@ _CHINESE = both_scripts(
 _FORMAL_WORD = both_scripts(r"\s*[伍陆陸拾](?!.*(?:题|分[)）]))")
 """A numeral that is as likely a word or a name, but for the title of questions."""
 _BARE_TITLE = both_scripts(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = both_scripts(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
+_CHINESE_NUMBER = both_scripts(r"\s*(?:第\s*)?([一二三四五六七八九十])\s*[、．.题]\s*")
 _PART_TITLE = both_scripts(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = both_scripts(
     r"题|分[)）]|选修|选考|必考|选做|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
 _KOREAN = re.compile(
-    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
+    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항|\d{1,2}\s*[~∼～-]\s*\d{1,2}번?)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
     r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
 )
 _ENGLISH = re.compile(r"\s*(Part|Section|SECTION|PART)\s+(?:[-–—]\s*)?([IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
@@ -354,6 +354,7 @@ _NOTICE = both_scripts(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
+    r"|[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}$|(?:The End|THE END)\W*$"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
     r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
     r"|(?:MIT OpenCourseWare|For information about citing)\b"

@@ -269,7 +269,8 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
         wrapped = own[place - 1].line and wraps(own[place - 1], columns)
         out = _is_out(item, before) and not wrapped and any(asks(each.text) for each in before)
-        if place != options and (item.line is None or not (demanded or out)):
+        listed = all(each.line and each.line.pitch for each in own[place - 1 : place + 1])
+        if place != options and (item.line is None or listed or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
         edges = [each.box.left for each in same if id(each) not in worth]

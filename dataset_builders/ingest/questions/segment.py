@@ -266,7 +266,7 @@ def segment(stream: Stream) -> Body:
     if lettered := on_own_pages(items, chosen):
         heads, titles, chosen = set(), [], lettered
     elif listed := _listed_rules(items, chosen):
-        rules = {*listed}
+        rules |= {*listed}
         others = rules | heads
         chosen = anchors(items, starts, others, titles, strays=True)
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
@@ -340,8 +340,9 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     if len(first) > 1 and first[-1].place - first[0].place < len(first) and names[0] <= names[1]:
         return range(first[0].place, first[-1].place + 1)
     spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
-    rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
-    return range(first[0].place, later[0].place) if rules else range(0)
+    rules = range(first[0].place, later[0].place)
+    end = next((place for place in rules if is_section(items[place].text)), rules.stop)
+    return rules[: end - rules.start] if 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later) else range(0)
 
 
 def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
@@ -832,8 +833,8 @@ def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[I
 
 
 def _place(body: Body, section: Section) -> int:
-    earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
-    return sum(1 for question in body.segments if id(question.section) in earlier)
+    later = {id(other) for other in body.sections[body.sections.index(section) :]}
+    return sum(id(question.section) not in later for question in body.segments)
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:
