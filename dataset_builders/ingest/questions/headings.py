@@ -351,6 +351,7 @@ _FIRST_ANSWER = both_scripts(
 _NOTICE = both_scripts(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
+    r"|\s*이제\s*듣기\s*(?:문제|평가)[가는]?\s*(?:모두\s*)?끝"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"

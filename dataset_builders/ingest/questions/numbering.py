@@ -515,7 +515,7 @@ def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candid
 
 def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
     item = items[candidate.place]
-    if candidate.shape[-1] in ".．、)" and item.text[candidate.end :].strip():
+    if candidate.shape[-1] in ".．、" and item.text[candidate.end :].strip():
         return False
     if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
         return True

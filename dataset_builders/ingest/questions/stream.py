@@ -75,6 +75,8 @@ _SCORE_BOX = both_scripts(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
+_WORTH_BOX = both_scripts(r"题\s*分|满\s*分|分\s*值|배\s*점|[Mm]arks|[Pp]oints")
+"""What a box says of the number in it, where it is not the candidate's score."""
 _MARKS_BEFORE = re.compile(
     r"^\s*(?![(（]\s*\d\s*[)）]\s{0,2}\d)[\[(（]\s*\$?(\d{1,2}(?:\s*\+\s*\d{1,2})*)(?:[\s^{_]*(?:pts?|points?|marks?|ea|分)"
     r"[\w^{}.]*)?\s{0,9}\$?\s{0,9}[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?|\d{1,2}[.．](?=\s))\s*"
@@ -142,12 +144,14 @@ class Stream:
         headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edges, by page and column.
+        worth: points that stand in boxes, and these.
     """
 
     items: list[Item] = field(default_factory=list)
     headings: dict[int, list[str]] = field(default_factory=dict)
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    worth: list[tuple[Box, str]] = field(default_factory=list)
 
 
 def flatten(pages: Sequence[PageBlocks]) -> Stream:
@@ -162,6 +166,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
             _add(block, page, ground, stream)
+    _worth_in_boxes(stream)
     _without_binding(stream.items)
     _underlined(stream.items)
     _edges(stream)
@@ -410,6 +415,15 @@ def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
         stream.items.append(Item(None, block, block.box, block.column))
     elif not titles:
         stream.headings[page.number].append(block.text)
+        stream.worth += [(block.box, others[0][1])] if others and _WORTH_BOX.search(block.text) else []
+
+
+def _worth_in_boxes(stream: Stream) -> None:
+    """Writes points that stand in a box behind the first line beside it: a title or the head of a question."""
+    for box, worth in stream.worth:
+        level = (each for each in stream.items if each.box.page == box.page and box.top < each.box.bottom < box.bottom)
+        if (item := next(level, None)) and item.line:
+            item.line = replace(item.line, text=f"{item.line.text}（{worth}分）")
 
 
 def _without_ruling(line: Line) -> Line | None:
