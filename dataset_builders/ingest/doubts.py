@@ -19,11 +19,10 @@ from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, is_label
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import asks, demanding
-from livek12.dataset_builders.ingest.questions.labels import GAP, are_several, stray_labels
+from livek12.dataset_builders.ingest.questions.labels import are_several, stray_labels
 from livek12.dataset_builders.ingest.questions.options import CHOOSES, begins_option
 from livek12.dataset_builders.ingest.questions.points import is_shared, marks
 from livek12.dataset_builders.ingest.questions.segment import Segment
-from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.ingest.questions.texts import half_bracket
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -55,8 +54,6 @@ _WOVEN: Final = re.compile(
     r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)|/\s*[+=)]"
 )
 """Pieces that no whole formula has."""
-_EDGE: Final = 0.015
-"""Of the page's width: left edges of one column differ by less."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
@@ -179,10 +176,9 @@ def _of_layout(segment: Segment, draft: Draft) -> Iterator[Doubt]:
     """Lines are in the order of the text layer, without gaps."""
     lines = [item for item in segment.items if not (is_label(item.text) or begins_option(item.text))]
     lines = [item for item in lines if not _CAPTIONS.fullmatch(item.text)]  # it stands where its figure does
-    placed = [(item, item.line.place) for item in lines if item.line and item.line.place >= 0]
-    turned = [b for (a, at), (b, before) in pairwise(placed) if before < at and not _is_read_down(a, b)]
-    if turned:
-        yield _doubt(f"the text layer has {one_line(turned[0].text, 40)!r} before the line above it")
+    placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
+    if turned := next((b[2] for a, b in pairwise(placed) if a[0] == b[0] and b[1] < a[1]), ""):
+        yield _doubt(f"the text layer has {one_line(turned, 40)!r} before the line above it")
     if gap := _GAPPED.search(_MATH.sub("$", whole_text(draft))):
         yield _doubt(f"a sentence of it has a gap: {one_line(gap[0].strip(), 40)}")
     tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
@@ -191,12 +187,6 @@ def _of_layout(segment: Segment, draft: Draft) -> Iterator[Doubt]:
         yield _doubt("a cell of its table has a wide gap: it may be two", confidence=0.4)
     elif any(3 * sum(map(sum, rows)) > sum(map(len, rows)) and sum(rows[0]) >= min(2, len(rows)) for rows in empty):
         yield _doubt("many cells of its table are empty: compare it with the page", confidence=0.4)
-
-
-def _is_read_down(above: Item, below: Item) -> bool:
-    """Checks for lines whose place says their order: one below the other, at one left edge, without cells."""
-    level = abs(above.box.left - below.box.left) < _EDGE and not (GAP.search(above.text) or GAP.search(below.text))
-    return above.box.page != below.box.page or (level and below.box.top >= above.box.bottom)
 
 
 def _of_key(draft: Draft) -> Iterator[Doubt]:

@@ -43,7 +43,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something, on_own_pages
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
-from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
+from livek12.dataset_builders.ingest.questions.points import all_each, marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.reading.text import mask_formulas
 
@@ -712,6 +712,8 @@ _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
 _LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
 _BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
+_SPAN = re.compile(r"\d{1,3}\s*[~∼～–-]\s*\d{1,3}")
+"""Numbers of the questions of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
@@ -735,7 +737,7 @@ def _share_texts(body: Body) -> None:
             not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own))
         ):
             continue
-        if long and not labelled:
+        if long and not (labelled or _SPAN.search(own[0].section.title)):
             shown = one_line(own[0].section.title, 40)
             guess = f"text below its section's title stands in each of its questions: {shown!r}"
         elif not titled:
@@ -802,7 +804,8 @@ def _add_unnumbered(body: Body) -> None:
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            own = [Segment(number, 0, list(items), section, part, guess=_unnumbered(items), stray=True)]
+            guess = "" if marks(section.title, leading=True) else _unnumbered(items)  # its title has its points
+            own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
         else:
             continue
         body.segments[place:place] = own
