@@ -306,9 +306,9 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
         last = max((place for place in places if reading.drafts[place].options), default=0)
         labels = ["".join(option.label for option in reading.drafts[place].options) for place in places]
-        many = Counter(labels)
+        times = Counter(labels)
         for place, own in zip(places, labels, strict=True) if usual else ():
-            steady = own and many[own] > _SHARES and _COMMON * many[own] >= len(places)
+            steady = own and times[own] > _SHARES and _COMMON * times[own] >= len(places)
             if not (own.startswith(usual) or steady) and (own or (most and place < last)):
                 text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)

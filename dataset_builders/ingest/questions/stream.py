@@ -275,8 +275,8 @@ def _pictures_behind_names(items: list[Item]) -> None:
     _caption_by_questions(items)
     named: dict[tuple[int, str], list[Item]] = {}
     for item in items:
-        names = {*figure_names(item.text)} if item.block.kind == "text" else set()
-        for name in names | {*_BEGINS_QUESTION.findall(item.text)}:
+        own_names = figure_names(item.text) if item.block.kind == "text" else []
+        for name in {*own_names, *_BEGINS_QUESTION.findall(item.text)}:
             named.setdefault((item.box.page, name), []).append(item)
     for picture in [item for item in items if item.line is None and names_of(item.block.caption)][:_MOST_CAPTIONS]:
         names, page = names_of(picture.block.caption), picture.box.page
