@@ -145,6 +145,7 @@ class Stream:
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edges, by page and column.
         worth: points that stand in boxes, and these.
+        examples: first lines of questions that a person named.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -152,6 +153,7 @@ class Stream:
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
     worth: list[tuple[Box, str]] = field(default_factory=list)
+    examples: tuple[str, ...] = ()
 
 
 def flatten(pages: Sequence[PageBlocks]) -> Stream:
