@@ -47,6 +47,8 @@ _LAST = both_scripts(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a solution that ends in the label of an option."""
+_STATED = both_scripts(r"(?:故\s*填|[故则]?\s*答案[为是])\s*[:：]?\s*(?P<answer>[^。．；;:：]{1,60}?)[\s。.．]*\Z")
+"""The end of a worked solution that names what fills the blank."""
 _JUDGED = both_scripts(
     r"[-–—\s]*(?P<label>正确|错误|[对错√×✓✗]|True|False|[TF](?=[.．]|\s*$))(?:[。.．，,:：;；\s]+(?P<reason>.*))?",
     re.DOTALL,
@@ -138,6 +140,8 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
     if is_choice(draft):
         of_options = draft.options or draft.question_type in CHOICE_TYPES
         return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
+    if draft.question_type == "fill_in_blank" and not answer and (stated := _STATED.search(solution)):
+        return _blanks(draft, " ".join(stated["answer"].split("\n")), solution)
     if not answer:
         return Reading((), solution)
     if _LABEL_ALONE.fullmatch(answer):
@@ -199,8 +203,17 @@ def _blanks(draft: Draft, answer: str, solution: str) -> Reading:
     blanks = count_blanks(draft.question)
     numbered = _BLANK.split(answer)
     values = split_blanks(answer, blanks) if numbered[0] else numbered[1:]
+    cuts = (re.split(sign, answer) for sign in (r"\s{3,}", "[，；;]"))
+    alike = (pieces for pieces in cuts if len(pieces) == blanks and all(map(_is_whole, pieces)))
+    values = [value.strip() for value in (next(alike, values) if len(values) != blanks else values)]
     wrong = blanks > 1 and len(values) != blanks
     return Reading(tuple(values), solution, f"{blanks} blanks, and a key that is one answer" if wrong else "")
+
+
+def _is_whole(piece: str) -> bool:
+    """Checks for a text whose brackets and dollars end where they begin."""
+    alike = all(piece.count(own[0]) == piece.count(own[1]) for own in ("()", "（）", "[]", "{}"))
+    return alike and not piece.count("$") % 2 and bool(piece.strip())
 
 
 def _due(text: str) -> dict[str, str]:
