@@ -30,7 +30,9 @@ NUMBER: Final = both_scripts(
     r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：][.．:：]?|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
-_ORDINAL: Final = both_scripts(r"\s*第\s*([一二三四五六七八九十]{1,3})\s*大?题\s*")
+_NUMERAL: Final = both_scripts(
+    r"\s*(?:第\s*([一二三四五六七八九十]{1,3})\s*大?题|([一二三四五六七八九十])\s*[、．.])\s*"
+)
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 """Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
 copy has more or fewer before those that are compared."""
@@ -242,11 +244,9 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
             before = squeezed(match["before"]).casefold()
             style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
             number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
-        elif item.line and (counted := numeral(item.text)):
-            (value, end), style = counted, "numeral"
-            number = str(value)
-        elif item.line and (ordinal := _ORDINAL.match(item.text)):
-            number, end, style = str(chinese_number(ordinal[1])), ordinal.end(), "第0"
+        elif item.line and (counted := _NUMERAL.match(item.text)):
+            style, number = "第0" if counted[1] else "numeral", str(chinese_number(counted[1] or counted[2]))
+            end = counted.end()
         else:
             continue
         style += "!" * begins_answer(text_of(item)[end:])

@@ -47,7 +47,7 @@ _LAST = both_scripts(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a solution that ends in the label of an option."""
-_STATED = both_scripts(r"(?:故\s*填|[故则]?\s*答案[为是])\s*[:：]?\s*(?P<answer>[^。．；;:：]{1,60}?)[\s。.．]*\Z")
+_STATED = both_scripts(r"(?<=\S)\s*(?:故\s*填|[故则]?\s*答案[为是])\s*[:：]?\s*([^。．；;:：]{1,60}?)[\s。.．]*\Z")
 """The end of a worked solution that names what fills the blank."""
 _JUDGED = both_scripts(
     r"[-–—\s]*(?P<label>正确|错误|[对错√×✓✗]|True|False|[TF](?=[.．]|\s*$))(?:[。.．，,:：;；\s]+(?P<reason>.*))?",
@@ -140,8 +140,8 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
     if is_choice(draft):
         of_options = draft.options or draft.question_type in CHOICE_TYPES
         return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
-    if draft.question_type == "fill_in_blank" and not answer and (stated := _STATED.search(solution)):
-        return _blanks(draft, " ".join(stated["answer"].split("\n")), solution)
+    if draft.question_type == "fill_in_blank" and (stated := _STATED.search(answer or solution)):
+        return _blanks(draft, " ".join(stated[1].split("\n")), "\n".join(filter(None, (answer, solution))))
     if not answer:
         return Reading((), solution)
     if _LABEL_ALONE.fullmatch(answer):
@@ -228,23 +228,19 @@ def _split_parts(text: str) -> tuple[str, str] | None:
 
     A part begins with the label that is due, or a rule.
     """
-    question, place = "", 0
+    question, following, place = "", "", 0
     answers: list[str] = []
-    following = ""
     heads = list(ANSWER_HEAD.finditer(text))
     for answer, later in zip(heads, [*heads[1:], None], strict=False):
-        if answer.start() < place:
-            continue
-        question += text[place : answer.start()]
-        due = _due(question)
-        begins = {label: rf"[ \t]*[(（]?{label}\s?[)）.．](?!\d)" for label in due}
-        begins |= {"rule": r"[ \t]*[-=]{8,}"} if later else {}
-        part, place = following, len(text)
-        for label, pattern in begins.items():
-            if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
-                place, following = match.start(), label
-        own = _RULE.sub("", text[answer.end() : place]).strip()
-        answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
+        if answer.start() >= place:
+            question += text[place : answer.start()]
+            due = _due(question)
+            begins = rf"\n(?=[ \t]*[(（]?({'|'.join(due) or '(?!)'})\s?[)）.．](?!\d)"
+            match = re.compile(begins + (r"|[ \t]*[-=]{8,})" if later else ")")).search(text, answer.end())
+            part, place = following, match.start() if match else len(text)
+            following = (match[1] or "rule") if match else following
+            own = _RULE.sub("", text[answer.end() : place]).strip()
+            answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
     return (f"{question}{text[place:]}", "\n".join(answers)) if following else None
 
 

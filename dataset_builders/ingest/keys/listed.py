@@ -177,12 +177,11 @@ def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
     rows = [[series_in(cell) for cell in APART.split(text)] for text in texts]
     grids: dict[int, list[tuple[int, str]]] = {}
     for is_grid, run in groupby(range(len(texts)), key=lambda place: all(len(cell) == 1 for cell in rows[place])):
-        places = [*run]
-        cells = sorted(cell[0] for place in places for cell in rows[place]) if is_grid else []
-        numbers = [*dict(cells)]
-        wide = 2 * sum(len(rows[place]) > 1 for place in places) > len(places)
-        if wide and len(numbers) == len(cells) > 3 and numbers[-1] - numbers[0] <= 1.1 * len(cells):
-            grids |= {place: cells if place == places[0] else [] for place in places}
+        first, *others = run
+        cells = sorted(cell[0] for place in (first, *others) for cell in rows[place]) if is_grid else []
+        wide = 2 * sum(len(rows[place]) > 1 for place in (first, *others)) > len(others) + 1
+        if wide and len({*dict(cells)}) == len(cells) > 3:
+            grids |= {first: cells, **{place: [] for place in others}}
     return grids
 
 
@@ -222,17 +221,16 @@ def _is_series(
     items: Sequence[Item],
 ) -> bool:
     """Checks for solutions of labels, or most in the style of the first series."""
-    labelled = {at for at, place in before[0].items() if is_choice(drafts[at]) and _is_label(place, items)}
+    texts = {
+        at: own.entry.answer if own.entry else text_of(items[own.item])[own.end :] for at, own in before[0].items()
+    }
+    labelled = {at for at, text in texts.items() if is_choice(drafts[at]) and labels(text)}
     solved = len(labelled & {*chosen})
     if solved >= _FEWEST and 2 * solved > len(labelled):
         return True
     usual = Counter(place.style for place in before[0].values()).most_common(1)
     alike = sum(place.style == usual[0][0] for place in chosen.values()) if usual else 0
     return alike >= _FEWEST and 2 * alike >= len(before[0])
-
-
-def _is_label(place: KeyPlace, items: Sequence[Item]) -> bool:
-    return bool(labels(place.entry.answer if place.entry else text_of(items[place.item])[place.end :]))
 
 
 def ends_of(

@@ -436,6 +436,20 @@ def test_titles_of_questions_in_a_key_are_no_answers() -> None:
     assert not any(doubt.kind == "answer" for draft in drafts for doubt in draft.doubts)
 
 
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("-1    3 4 X *", ["-1", "3 4 X *"]),
+        ("$[$(i $-1)/2]$，2i+1", ["$[$(i $-1)/2]$", "2i+1"]),
+        ("f(1，2)", ["f(1，2)"]),
+        ("此处由两式相减而得，再由题意知其中一个不合题意，舍去，故答案为：2，3。", ["2", "3"]),
+    ],
+)
+def test_blanks_have_their_answers_by_gaps_signs_and_what_a_solution_ends_with(key: str, answer: list[str]) -> None:
+    (draft,) = read(page("1. 则 a=____，b=____"), key=key_of(f"1. {key}")).drafts
+    assert draft.answer == answer
+
+
 def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
     passage = "The next two questions are on a shop that sells apples and pears."
     asked = [
