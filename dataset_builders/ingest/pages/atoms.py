@@ -111,11 +111,12 @@ STRETCHED: Final = FENCES | BIG
 
 @dataclass(slots=True)
 class Atom(Glyph):
-    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`)."""
+    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`), moved down by `lift`."""
 
     built: bool = False
     roman: bool = False
     parts: tuple[Atom, ...] = ()
+    lift: float = 0.0
 
 
 _OF_GLYPHS: Final = [part.name for part in fields(Glyph)]
@@ -149,6 +150,11 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
     return Atom(
         text, *box, base, size, box[2], math=True, sound=sound, confidence=sure, built=True, parts=tuple(atoms)
     )  # fmt: skip
+
+
+def printed_box(atoms: Iterable[Atom]) -> Bounds:
+    """The box around atoms where they are printed."""
+    return around((atom.left, atom.top - atom.lift, atom.right, atom.bottom - atom.lift) for atom in atoms)
 
 
 class Finder:
@@ -535,7 +541,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
             parts.pop()
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
-        box = hull(parts)
+        box = printed_box(parts)
         pictures.append(Atom(PICTURE, *box, head.base, head.size, box[2], sound=False, parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]
