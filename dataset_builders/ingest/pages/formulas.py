@@ -529,7 +529,7 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
         between = (a for a in atoms if a.text.strip() and first.middle < a.middle < last.middle)
         level = (atom for atom in between if first.top - 1 < atom.centre[1] < first.bottom + 1)
         inside = [atom for atom in level if atom not in (first, last)]
-        size = max((atom.size for atom in inside), default=0.0)
+        size = max((atom.size for atom in inside if atom.text not in STRETCHED), default=0.0)
         rows = _stacked(inside, size, 0.83)
         gaps = (min(a.top for a in low) - max(a.bottom for a in high) for high, low in pairwise(rows))
         if len(rows) < 2 or any(gap <= -0.1 * size for gap in gaps):  # something stands between them
@@ -594,8 +594,7 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     letters = [atom for atom in atoms if atom.text not in STRETCHED]
     if not letters:
         return []
-    first = min(letters, key=lambda atom: atom.left)
-    full = max(atom.size for atom in letters if atom.left < first.left + first.size)
+    full = max(atom.size for atom in parted(letters, _PARTED)[0])
     big = min((atom.left for atom in letters if atom.size > _BIGGER * full), default=math.inf)
     atoms = [atom for atom in atoms if atom.left < big]
     rows = _stacked(atoms, full, 0.87)
