@@ -274,7 +274,7 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     nearest = min(atoms, key=gap)
     if gap(nearest) > 0.75 * nearest.size:
         return []
-    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * nearest.size)
+    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * atom.size)
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
@@ -627,8 +627,9 @@ _RUN, _PLAIN_FENCE = 0.25, 1.2
 _RAISED, _SAME_BASE, _FILLED, _FAR_FILLED = 0.55, 0.05, 1.0, 3.0
 """Letter sizes between the base lines of parts of one line, of letters of one part, and from one part to the next, with
 formulas too, at most."""
-_TOUCHES, _WIDEST_SCRIPT = 0.15, 3.0
-"""Letter sizes by which a script is apart from its letter, and is wide, at most."""
+_TOUCHES, _WIDEST_SCRIPT, _SCALED = 0.15, 3.0, 0.8
+"""Letter sizes by which a script is apart from its letter, and is wide, at most; share of a line's size that formulas
+of their own have at least."""
 _NO_LINE: Final = STRETCHED | {PICTURE}
 """Signs that do not tell their base line."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
@@ -796,7 +797,8 @@ def _join(rows: list[list[Atom]], small: set[int]) -> None:
 def _level(row: list[Atom], small: set[int]) -> None:
     """Moves the parts of a row to the base line of its first letter, in place: a formula may have its own."""
     head, ordered = row[0], sorted(row, key=lambda atom: atom.left)
-    lined = [atom for atom in ordered if not atom.built and id(atom) not in small and atom.text not in _NO_LINE]
+    full = (atom for atom in ordered if not atom.built and atom.size > _SCALED * head.size)
+    lined = [atom for atom in full if id(atom) not in small and atom.text not in _NO_LINE]
     runs = chains(lined, lambda run, atom: abs(atom.base - run[-1].base) < _SAME_BASE * head.size)
     lifts = [head.base - run[-1].base for run in runs]
     lifts = [lift * (abs(lift) > _SAME_BASE * head.size) for lift in lifts]
@@ -872,7 +874,7 @@ def _small(atoms: list[Atom]) -> set[int]:
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
-            if other is atom or other.size < 1.15 * atom.size or other.text in _NO_BASE:
+            if other is atom or other.size < 1.19 * atom.size or other.text in _NO_BASE:
                 continue
             behind = -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size
             level = atom.top < other.bottom + 0.5 * other.size and atom.bottom > other.top - 0.75 * other.size
