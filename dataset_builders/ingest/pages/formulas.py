@@ -274,7 +274,7 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     nearest = min(atoms, key=gap)
     if gap(nearest) > 0.75 * nearest.size:
         return []
-    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * atom.size)
+    size = max(a.size for a in atoms if gap(a) < 0.75 * (a if _touches(a, nearest) else nearest).size)
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
