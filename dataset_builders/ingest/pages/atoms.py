@@ -527,7 +527,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
     loose = [*woven(ink)]
     runs: list[range] = []
     for place, atom in enumerate(ink):
-        if not atom.sound and loose[place] and not _is_amid_word(ink, place) and not (runs and place in runs[-1]):
+        if not atom.sound and loose[place] and not (runs and place in runs[-1]):
             run = range(place, place + 1)
             while (wider := _wider(run, ink, loose)) != run:
                 run = wider
@@ -572,15 +572,6 @@ def _word(ink: Sequence[Atom], place: int, step: int) -> int:
             break
         count += 1
     return count
-
-
-def _is_amid_word(ink: Sequence[Atom], place: int) -> bool:
-    if ink[place].text != UNREAD:
-        return False
-    size = ink[place].size
-    before = place and ink[place].left - ink[place - 1].right < _SIGN_GAP * size and _word(ink, place - 1, -1)
-    near = place + 1 < len(ink) and ink[place + 1].left - ink[place].right < _SIGN_GAP * size
-    return before + (near and _word(ink, place + 1, 1)) >= _SHORTEST_WORD
 
 
 def _wider(run: range, ink: Sequence[Atom], loose: Sequence[bool]) -> range:

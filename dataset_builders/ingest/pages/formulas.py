@@ -191,16 +191,11 @@ _SCRIPT, _OVERHANG = 0.85, 0.3
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
 
-    The other rules stay in `rules`, without double ones.
+    The other rules stay in `rules`.
     """
     finder = Finder(atoms)
-    rules[:] = [rule for rule in rules if not (_is_double(rule, rules) or _read(finder, rule, rules))]
+    rules[:] = [rule for rule in rules if not _read(finder, rule, rules)]
     return [*finder.atoms, *finder.spaces]
-
-
-def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
-    near = 0.02 * (rule.right - rule.left)
-    return sum(abs(other.top - rule.top) + abs(other.left - rule.left) < near for other in rules) > 1
 
 
 def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:

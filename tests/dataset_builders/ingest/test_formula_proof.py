@@ -195,16 +195,6 @@ def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
     assert not row(glyph("0", 9, 12, base=96), *below, rules=(Rule(9, 98, 28, 98.5),))[1]
 
 
-def test_a_double_rule_parts_a_page_and_makes_no_fraction() -> None:
-    rules = [Rule(0, top, 200, top + 0.4) for top in (97, 98.5)]
-    letters = [
-        Glyph("題", left, base - 8, left + 10, base + 2, base, 10, left + 10, "Song")
-        for base in (95, 109)
-        for left in range(0, 200, 10)
-    ]
-    assert [(line.text, line.sound) for line in lines_of(letters, rules)] == [("題" * 20, True)] * 2
-
-
 def test_columns_of_a_matrix_are_parted_by_white_space_in_all_rows() -> None:
     tall = {"base": 104.0, "tall": 3.2}
     brackets = glyph("(", 0, 4, **tall), glyph(")", 50, 54, **tall)
