@@ -113,7 +113,7 @@ def _labelled(label: re.Pattern[str], forms: Sequence[str], place: int, item: It
 
 
 def _goes_on(heads: Sequence[Anchor]) -> int:
-    """How well the numbers count: one more is a good step, a new count a bad one, others are worse."""
+    """The worth of their steps: one more is good, a new count is bad, others are worse."""
     steps = ((b.number - a.number == 1, b.number == 1) for a, b in pairwise(heads))
     return sum(1 if good else -1 if again else -2 for good, again in steps)
 
