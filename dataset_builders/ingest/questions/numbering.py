@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 
 from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
@@ -39,6 +40,8 @@ _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s|Answers? (?:of|to|for)\s", re.IGNORECASE)
 """Words before a number that is an option's, or that of a question that has begun."""
+_NAME = re.compile(r"[a-z]{2,15}")
+"""The name of a variable before its number, temp1, has no space behind it."""
 _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
 """Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)
@@ -98,6 +101,7 @@ class Anchor:
         stray: its number does not go on from the last, in its form.
         label: of several levels, 2-1.
         part: the type that it counts, 서답형.
+        guess: why it may be no head.
     """
 
     place: int
@@ -107,6 +111,7 @@ class Anchor:
     stray: bool = False
     label: str = ""
     part: str = ""
+    guess: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,8 @@ def on_own_pages(items: Sequence[Item], run: Sequence[Anchor]) -> list[Anchor]:
         match = _LETTERED.match(item.text) if not place or items[place - 1].box.page < item.box.page else None
         letter = (match[1] or match[2]) if match else ""
         if match and letter == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(heads) :][:1]:
-            heads.append(Anchor(place, len(heads) + 1, match.end(), label=letter))
+            guess = f"its letter, {letter}, was taken for a number, as it begins a page: compare its end and tables"
+            heads.append(Anchor(place, len(heads) + 1, match.end(), label=letter, guess=guess))
     pieces = [*pairwise([*(head.place for head in heads), len(items)])]
     below = [[*pairwise([*(a.place for a in run if start < a.place < end), end])] for start, end in pieces]
     numbered = sum(any(asks_something(items[start:end]) for start, end in own) for own in below)
@@ -244,8 +250,16 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
         asking = sum(asks_something(items[piece.start : piece.stop]) for piece in pieces)
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
-            return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
+            return [
+                _Candidate(place, number, 0, guess=without_number(items[place]))
+                for number, place in enumerate(begins, 1)
+            ]
     return []
+
+
+def without_number(item: Item) -> str:
+    """A guess that a question begins with this line."""
+    return f"it has no number: {one_line(item.text, 40)!r}"
 
 
 def _apart(items: Sequence[Item], above: int, below: int) -> int:
@@ -448,6 +462,8 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
         number, level = _value(last), _value(levels[0]) if levels else 0
         if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]) or _GRID.fullmatch(text, match.end()):
             continue
+        if _NAME.fullmatch(text, match.start("word"), match.start("number")):
+            continue
         words = re.findall(r"[^\W\d_]+", match["word"].casefold())
         close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]
         end = match.end() if close == match["close"] else match.start("close") + len(close)
@@ -511,7 +527,7 @@ def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candid
 
 def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
     item = items[candidate.place]
-    if candidate.shape[-1] in ".．、)" and item.text[candidate.end :].strip():
+    if candidate.shape[-1] in ".．、" and item.text[candidate.end :].strip():
         return False
     if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
         return True
