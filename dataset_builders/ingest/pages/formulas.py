@@ -625,6 +625,8 @@ formulas too, at most."""
 _TOUCHES, _WIDEST_SCRIPT, _SCALED = 0.15, 3.0, 0.8
 """Letter sizes by which a script is apart from its letter, and is wide, at most; share of a line's size that formulas
 of their own have at least."""
+_ASIDE, _OFF = 1.4, 0.3
+"""Letter sizes of white space before words, and between their base lines, that show that they are of another line."""
 _NO_LINE: Final = STRETCHED | {PICTURE}
 """Signs that do not tell their base line."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
@@ -798,8 +800,13 @@ def _level(row: list[Atom], small: set[int]) -> None:
     lifts = [head.base - run[-1].base for run in runs]
     lifts = [lift * (abs(lift) > _SAME_BASE * head.size) for lift in lifts]
     for place, run in enumerate(runs):
-        before = ordered[ordered.index(run[0]) - 1 :][:1] if lifts[place] and run[0] is not ordered[0] else []
-        lifts[place] *= not (before and _is_script(before[0], run, head.size))
+        if lifts[place] and run[0] is not ordered[0]:
+            before = ordered[ordered.index(run[0]) - 1]
+            lifts[place] *= not _is_script(before, run, head.size)
+            aside = run[0].left - before.right > _ASIDE * head.size and not any(atom.math for atom in run)
+            off = abs(lifts[place]) > (_OFF if run[0].size > _SCRIPT * head.size else 0.0) * head.size
+            for atom in run if aside and off else ():  # of a figure or a list beside the text
+                atom.sound = False
     if not any(lifts):
         return
     homes = {id(atom): place for place, run in enumerate(runs) for atom in run}
