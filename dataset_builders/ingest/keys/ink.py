@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
@@ -28,8 +28,6 @@ FEWEST: Final = 3
 """Questions that make a habit."""
 _AMID: Final = 4
 """So many answers in the ink outweigh one word of a question in it."""
-_NEW: Final = 0.7
-"""Share of the words in the ink that a paper without answers does not have."""
 _MOST_LOOKS: Final = 12
 """Of one paper."""
 _SHORT: Final = 3
@@ -37,14 +35,16 @@ _SHORT: Final = 3
 _BEGIN: Final = 20
 """Letters of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-_BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
+_BELOW, _FILLED, _TICK = "below", "filled", "tick"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+NEW: Final = "new"
+"""The look of what a copy has beyond its paper."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
     r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
 )
-_LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+_LETTER: Final = re.compile(r"(?:[(（]|__)\s*([A-H]{1,4})\s*(?:[)）]|__)")
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
@@ -121,8 +121,7 @@ def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int
         cell = max((start for start in cells if start <= match.start()), default=0)
         yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
     for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
-        start, end = match.span(match.lastindex or 0)
-        yield start - opened, end - opened, {_RULED if match[2] else _FILLED}
+        yield match.start(1) - opened, match.end(1) - opened, {_FILLED}
 
 
 def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
@@ -134,13 +133,14 @@ def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> 
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_asked(line.text[a:b])]
+    return [(a, b) for a, b in spans if line and (ink == NEW or _answers(line.text[a:b]))]
 
 
-def _is_asked(text: str) -> bool:
-    """Checks for points alone, whose bracket may be in another look, for a link or a reference."""
+def _answers(text: str) -> bool:
+    """Checks for something that is not points alone, whose bracket may be in another look, a link or a reference."""
     bare = text.strip("()（）[] .,;:。，")
-    return bool(_ASKED.fullmatch(bare)) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
+    asked = _ASKED.fullmatch(bare) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
+    return bool(_SIGN.search(text)) and not asked
 
 
 def _are_labels(text: str, labels: str) -> bool:
@@ -162,7 +162,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     parts: list[str] = []
     opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
     spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
-    if ink in (_FILLED, _RULED):
+    if ink == _FILLED:
         letters = "".join(option.label for option in options)
         spans = [
             [span for span in each if _are_labels(item.text[slice(*span)], letters)]
@@ -185,6 +185,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
             lettered |= place > 0 and begins_option(item.text)
         own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
         whole = bool(line and own and ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
+        whole |= not line and any(row.look == ink for row in item.block.lines)
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -222,7 +223,7 @@ def solution_of(each: Sequence[Inked]) -> list[Item]:
 
 def is_guessed(ink: str, taken: Inked) -> bool:
     """Checks that nothing but its look says that something is the answer."""
-    return ink not in (*_SIGNS, _RULED) and not taken.is_plain
+    return ink not in _SIGNS and not taken.is_plain
 
 
 def unanswered(each: Sequence[Inked]) -> str:
@@ -313,40 +314,31 @@ Question = tuple[Sequence[Item], int, Sequence[Option]]
 """Items, the end of the number in the first, options."""
 
 
-def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None) -> list[str]:
-    """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
+def inks_of(questions: Sequence[Question]) -> list[str]:
+    """The inks that most questions have, or together the `_SIGNS`."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     usual = Counter(look for line in lines for *_, own in looks_of(line) for look in own)
-    looks = {look for look, _ in usual.most_common(_MOST_LOOKS)}
-    looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
-    answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
+    looks = {_BELOW, *(look for look, _ in usual.most_common(_MOST_LOOKS))}
+    answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
     inks = []
     for look, own in answered.items():
-        habit = len(signed if look in _SIGNS and not is_new else own) >= max(FEWEST, len(questions) / 2)
-        sure = look == _RULED or (is_new and bool(own - choices))
-        if own and (sure or habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
+        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
+        if own and (habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
             inks.append(look)
     return inks
 
 
-def _answered_in(
-    look: str, questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None
-) -> set[int]:
+def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
     """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
-    answered = {at for at, own in enumerate(taken) if (own if is_new else own.is_answer(look))}
+    answered = {at for at, own in enumerate(taken) if own.is_answer(look)}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    if (len(texts) < 2 and look != _RULED) or 2 * usual > len(answered) or _AMID * strange > len(answered):
-        return set()
-    each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
-    pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
-    many = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
-    many += [(len(text), True) for at in answered for text in taken[at].options]
-    return answered if sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many) else set()
+    is_ink = len(texts) > 1 and 2 * usual <= len(answered) and _AMID * strange <= len(answered)
+    return answered if is_ink else set()
 
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
