@@ -66,6 +66,7 @@ class Options:
     vlm: str = ""
     licence: str = ""
     take_parsed: bool = False
+    heads: tuple[str, ...] = ()
 
 
 @dataclass
@@ -153,7 +154,7 @@ def read_paper(
     parser: Parser | None,
 ) -> tuple[IngestedPaper, dict[str, Image]]:
     """Drafts and pictures of a paper; UserError if no question is found."""
-    stream = flatten(pages)
+    stream = replace(flatten(pages), examples=options.heads)
     language = options.language or language_in(stream)
     body = take_answers(stream, segment(stream), language)
     title = _title(stream, body)
@@ -338,7 +339,9 @@ def _settled(draft: Draft) -> Draft:
 
 
 def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
-    none = f"no numbered question was found in {len(stream.items)} lines" if stream.items else "no text was found"
+    none = "no text was found"
+    if stream.items:
+        none = f"no numbered question was found in {len(stream.items)} lines (--head TEXT: first words of one)"
     notes = [note for page in pages for note in page.notes]
     why = unknown_language(stream) or f"{notes[0] if notes else ''}; is it an exam?"
     origins = {block.origin for page in pages for block in page.blocks}

@@ -29,6 +29,14 @@ def ingest(
         list[Path] | None,
         options.Opt("Key of these papers: a PDF, or a CSV with number and answer; repeatable.", metavar="KEY"),
     ] = None,
+    head: Annotated[
+        list[str] | None,
+        options.Opt(
+            "First words of a question, if the rules miss the questions; repeatable: lines of that form and look begin"
+            " questions too.",
+            metavar="TEXT",
+        ),
+    ] = None,
     language: Annotated[str, "Language of the papers: zh, ko or en; default: detected."] = "",
     subject: Annotated[str, "Subject of the papers; default: from their titles."] = "",
     release: Annotated[str, "Release of the questions, such as 2611."] = "",
@@ -78,6 +86,7 @@ def ingest(
         vlm=f"{vlm} {vlm_form}".strip(),
         licence=licence.strip(),
         take_parsed=take_parsed,
+        heads=tuple(head or ()),
     )
     with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
         outcome = run(pdfs, out, settings, progress.step, model, reader)
@@ -142,6 +151,8 @@ def _tell(outcome: Any, report: Path, as_json: bool, pdfs: Path | None) -> None:
             tell(f"  {left} pieces of its pages are in no question: the report lists them by page")
     for line in outcome.failed:
         tell(f"error: {line}", err=True)
+    if any(counts(paper)["missing"] for paper in outcome.papers):
+        tell("to have questions found by example, give the first words of two: --head TEXT --head TEXT", err=True)
     if outcome.papers:
         review = f"livek12 review {report.parent}{f' --pdfs {pdfs}' if pdfs else ''}"
         tell(f"look at {report}, then: {review}, livek12 build livek12 --source {report.parent}")

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
-from livek12.core.scripts import both_scripts
+from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.answers import in_form, is_choice, split_text
@@ -27,9 +27,10 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
     r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
-    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：]|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
+    r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：][.．:：]?|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
+_ORDINAL: Final = both_scripts(r"\s*第\s*([一二三四五六七八九十]{1,3})\s*大?题\s*")
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 """Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
 copy has more or fewer before those that are compared."""
@@ -258,6 +259,8 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
         elif item.line and (counted := numeral(item.text)):
             (value, end), style = counted, "numeral"
             number = str(value)
+        elif item.line and (ordinal := _ORDINAL.match(item.text)):
+            number, end, style = str(chinese_number(ordinal[1])), ordinal.end(), "第0"
         else:
             continue
         style += "!" * begins_answer(text_of(item)[end:])

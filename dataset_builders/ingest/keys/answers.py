@@ -30,7 +30,7 @@ LABEL_FIRST = re.compile(r"(?:[B-H](?=\s+[a-z]|\s*[:：]|\s*\Z)|A(?=\s*[:：]|\s
 """A letter at the beginning of a line that is not a word."""
 _HEADED = r"(?:정답은?|(?:正确|参考)?答案[为是]?)\s*[:：]?\s*"
 _FIRST = both_scripts(
-    rf"\s*(?:{_HEADED}(?P<stated>{_RINGED}|{_LETTERS})(?![\w])[.．。:：]?|(?P<label>{_RINGED}(?!.*\n\s*[①-⑩])[.．。:：]?"
+    rf"\s*(?:[•◦▪●]\s*)?(?:{_HEADED}(?P<stated>{_RINGED}|{_LETTERS})(?![\w])[.．。:：]?|(?P<label>{_RINGED}(?!.*\n\s*[①-⑩])[.．。:：]?"
     r"|[(（]?[A-Ja-j][)）](?!\s*[,，、])[.．。:：]?|[A-H](?:\s*[,，、]\s*[A-H])*[.．。:：]"
     rf"|{LABEL_FIRST.pattern}[:：]?|[A-H](?=[ \t]*[(（,，\n]|[ \t]{{3}})))\s*(?P<reason>.*)",
     re.DOTALL,
@@ -54,6 +54,8 @@ _JUDGED = both_scripts(
 """A solution that begins with the judgement."""
 _CELL = re.compile(r"[(（]?[A-J]{1,4}[)）]?")
 """A label in a cell of its own."""
+_BRACKETS = re.compile(r"[(（]\s*[)）]")
+"""A place to write a label."""
 _SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
 _LABEL_ALONE = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*|[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
@@ -83,7 +85,8 @@ _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
-    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])[ \t]*(?=\n|\Z)",
+    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])"
+    r"[ \t]*(?:[:：]|(?=\n|\Z))",
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
@@ -91,6 +94,8 @@ PART = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)
 """The label of a part."""
 SERIES = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
 """Labels of parts: where one begins, only the next of the same series is another part."""
+HEAD_OF_CELLS = both_scripts(r"\A([^\n]*)\|[ \t]*(?:정답|答案|Answer)\s*[:：]?[ \t]+(?=[^|\n]+(?:\n|$))")
+"""A line of cells with a kind, points, and the answer."""
 _LABELS_AND_VALUE = re.compile(
     r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
 )
@@ -131,7 +136,7 @@ def is_label(text: str) -> bool:
 
 def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = False) -> Reading:
     """A printed answer and its solution in the form of a draft."""
-    answer, solution = (text.strip() if text.strip("_＿….\n\t ") else "" for text in (answer, solution))
+    answer, solution = (text.strip() if text.strip("_＿….\n\t ") else "" for text in (answer.lstrip(" ："), solution))
     if is_choice(draft):
         of_options = draft.options or draft.question_type in CHOICE_TYPES
         return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
@@ -151,6 +156,8 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
     text = "\n".join(filter(None, (answer, solution)))
     if not own and (sign := _JUDGED.fullmatch(answer)) and not labels(answer):
         return Reading((sign["label"],), "\n".join(filter(None, (sign["reason"], solution))))
+    if values := _several(draft, answer or solution):
+        return Reading(values, solution if answer else "")
     chosen, reason = labels(answer), solution
     if (
         not chosen
@@ -172,6 +179,18 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
     missing = [label for label in chosen if own and label not in own]
     problem = f"the key {''.join(chosen)!r} names an option that is not there" if missing else ""
     return Reading(("".join(chosen),), reason.strip(), problem)
+
+
+def _several(draft: Draft, answer: str) -> tuple[str, ...]:
+    """Answers to the blanks of a question that has options for some, or the judgement of each option; none for one."""
+    judged = split_parts(" ".join(f"({option.label.lower()})" for option in draft.options), answer)
+    if len(judged) > 1 and all(read_truth(value, signs=True) is not None for value in judged):
+        return tuple(judged)
+    text = "\n".join([draft.question, *(option.text for option in draft.options)])
+    blanks = max(count_blanks(text), len(_BRACKETS.findall(text)))
+    long = not draft.options or len(answer) > LONGEST_ANSWER
+    values = [] if labels(answer) or long else split_blanks(answer, blanks)
+    return tuple("".join(labels(value)) or value for value in values) if len(values) > 1 else ()
 
 
 def _judgement(answer: str, solution: str) -> Reading:

@@ -84,10 +84,12 @@ _CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE][1-9])\*?(?P<follows>\s?FT|
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
-    r"(?P<cell>\d{1,3}(?:\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
-    r"(?P<text>\S.*?)(?:\s{3,}(?P<mark>\d{1,2}))?"
+    r"(?P<cell>\d{1,3}(?P<part>\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
+    r"(?P<text>\S.*?)(?:\s{3,}(?P<mark>\[?\d{1,2}\]?))?"
 )
 """A row whose cells stand in a line of text."""
+_LEVEL = 0.005
+"""Of the page's height: a row and its mark have one baseline."""
 _PLAIN = re.compile(r"\[?\d{1,2}\]?")
 _CELLS = re.compile(r"\w {3,}\w[^\n]{0,20}? {3,}\w")
 _LONGEST_KEY = 40
@@ -97,29 +99,20 @@ _LONGEST_KEY = 40
 def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]]:
     """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, with their items.
 
-    A row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
+    A page without rules has lines for rows, with their marks behind them or level with them in a column of their own. A
+    row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
     total, without which no scheme is made.
     """
+    tables = [_scheme_rows(item) for item in items]
+    heads = [[*map(column_of, APART.split(item.text))] == [*_SCHEME_COLUMNS] for item in items]
     rows: list[tuple[int, str, str, str]] = []
-    begun = False
-    for at, item in enumerate(items):
-        table_rows = (
-            [] if item.line else [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines]
-        )
-        names = [column_of(name) for name in (table_rows or [re.split(r"\s{3,}", item.text)])[0]]
-        if item.line:
-            begun = begun or names == [*_SCHEME_COLUMNS]
-        elif names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
-            answer, points = names.index("answer"), names.index("points")
-            own = [(at, row[0], row[answer], row[points]) for row in table_rows[1:] if len(row) == len(names)]
-            coded = any(_CODES.fullmatch(mark) for *_, mark in own)
-            if coded or any(_PLAIN.fullmatch(d) and b and ("(" in a or len(b) > _LONGEST_KEY) for _, a, b, d in own):
-                rows += own
-                begun = True
-                continue
-        if begun and (match := _ROW.fullmatch(item.text)):
-            rows.append((at, match["cell"], match["text"], match["worth"] or match["mark"] or ""))
-        elif begun and rows and names[:1] != ["number"]:
+    beside = _marks_beside(items)
+    for at, item in enumerate(items if any(tables) or any(heads) else ()):
+        if own := tables[at]:
+            rows += [(at, *row) for row in own]
+        elif (match := item.line and _ROW.fullmatch(item.text)) and (rows or match["part"] or match["worth"]):
+            rows.append((at, match["cell"], match["text"], beside.get(at) or match["mark"] or match["worth"] or ""))
+        elif rows and not heads[at] and at not in beside:
             rows[-1] = (*rows[-1][:2], f"{rows[-1][2]}\n{printed(item)}", rows[-1][3])
     by_number: dict[int, list[tuple[str, str, str]]] = {}
     places: dict[int, int] = {}
@@ -132,6 +125,33 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]
             worth = f"[{mark.strip('[]')}]" if _PLAIN.fullmatch(mark) else mark
             by_number.setdefault(int(number), []).append((part, text, worth))
     return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()]
+
+
+def _scheme_rows(item: Item) -> list[tuple[str, str, str]]:
+    """Numbers, answers and marks of a table that is a scheme."""
+    rows = [] if item.line else [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines]
+    names = [*map(column_of, rows[0])] if rows else []
+    if names[:1] != ["number"] or [names.count(name) for name in _SCHEME_COLUMNS] != [1, 1, 1]:
+        return []
+    answer, points = names.index("answer"), names.index("points")
+    own = [(row[0], row[answer], row[points]) for row in rows[1:] if len(row) == len(names)]
+    coded = any(_CODES.fullmatch(mark) for *_, mark in own)
+    plain = any(_PLAIN.fullmatch(c) and b and ("(" in a or len(b) > _LONGEST_KEY) for a, b, c in own)
+    return own if coded or plain else []
+
+
+def _marks_beside(items: Sequence[Item]) -> dict[int, str]:
+    """Marks level with the line that begins their row, at its right, by the row's place, and "" by their own."""
+    lines = [(at, item, round(item.box.top / _LEVEL)) for at, item in enumerate(items) if item.line]
+    places = {(item.box.page, slot): at for at, item, slot in lines if _PLAIN.fullmatch(item.text)}
+    marks: dict[int, str] = {}
+    for at, item, slot in lines:
+        match = _ROW.fullmatch(item.text)
+        level = (places.get((item.box.page, slot + step), -1) for step in (0, -1, 1))
+        mark = next((place for place in level if place >= 0 and items[place].box.left >= item.box.right), -1)
+        if match and not match["mark"] and mark >= 0:
+            marks |= {at: items[mark].text, mark: ""}
+    return marks
 
 
 def printed(item: Item) -> str:

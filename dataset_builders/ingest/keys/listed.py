@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.keys.alignment import (
 )
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
+    HEAD_OF_CELLS,
     LONGEST_ANSWER,
     SOLVES,
     WORTH,
@@ -39,7 +40,13 @@ from livek12.dataset_builders.ingest.keys.answers import (
 from livek12.dataset_builders.ingest.keys.entries import APART, Entry, of_mark_schemes, of_span, of_tables, printed
 from livek12.dataset_builders.ingest.keys.matching import labels_of_paper
 from livek12.dataset_builders.ingest.keys.words import PaperWords
-from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, numeral
+from livek12.dataset_builders.ingest.questions.headings import (
+    ANSWER_HEAD,
+    SOLUTION_HEAD,
+    begins_answer,
+    is_section,
+    numeral,
+)
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
@@ -282,13 +289,17 @@ def number_of(draft: Draft) -> int:
 
 def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry:
     """The entry of a question in lines, of which the first has its number up to `end`."""
-    first = re.sub(r"\A\s*[–—]\s*", "", text_of(items[0])[end:])
+    first = re.sub(r"\A\s*(?:[–—：]|[:.]\s)\s*", "", text_of(items[0])[end:])
+    first, _, stated = HEAD_OF_CELLS.sub(r"\1\n정답: ", first).partition("\n")
     worth = marks(first) if says_worth(first) else []
     titled = bool(worth) and (items[0].text[:1].isalpha() or bool(WORTH.fullmatch(first)))
-    titled |= title_of(first) == title_of(draft.question.partition("\n")[0]) != ""
-    lines = ["" if titled else first, *map(printed, items[1:])]
+    question = squeezed(draft.markdown)
+    repeats = any(squeezed(printed(item)) in question for item in items[1:2])
+    titled |= title_of(first) == title_of(draft.markdown.partition("\n")[0]) != "" and not repeats
+    lines = ["" if titled else first, stated, *map(printed, items[1:])]
     text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
-    key, solution, unsure = ("", text, "") if titled and "\n" in text else split_text(text, draft)
+    whole = titled and "\n" in text and not begins_answer(text)
+    key, solution, unsure = ("", text, "") if whole else split_text(text, draft)
     listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or SOLVES.match(text))
     points = worth[0].points if worth else None
     entry = Entry(0, key, points, solution or None, where=where, listed=listed, unsure=unsure, printed=text)

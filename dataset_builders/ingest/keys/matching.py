@@ -31,6 +31,7 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import asks as asks_for
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.reading.text import count_blanks
 
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
 _BREAKS_OFF = both_scripts(
@@ -174,9 +175,9 @@ _TAG = re.compile(r"【[^【】]{0,40}】")
 
 def _explained(entry: Entry, draft: Draft, lettered: bool) -> Entry:
     """An entry of a choice whose answer is its label alone, and the reason its solution."""
-    if not draft.options:
-        return entry
     reading = in_form(draft, entry.answer, entry.solution or "", lettered)
+    if not draft.options or len(reading.answer) > 1:
+        return entry
     return replace(entry, answer="".join(reading.answer), solution=reading.solution or None)
 
 
@@ -220,6 +221,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
         draft = draft.model_copy(update={"question_type": "true_false", "doubts": doubts})
         answer = sign
+    elif not draft.options and is_choice(draft) and count_blanks(draft.question) == 1 and not labels(answer):
+        draft = draft.model_copy(update={"question_type": "fill_in_blank"} if answer else {})
     reading = in_form(draft, answer, solution)
     key, problem = [*reading.answer], reading.problem
     entry = replace(entry, answer="".join(key), solution=reading.solution or None)
@@ -230,8 +233,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         several = len(key) == 1 and settled("choice", key) == "multiple_choice"
         if several and kind == "single_choice" and "单" in (draft.question_type_raw or ""):
             problem = f"the key {entry.answer!r} has several letters, the section asks for one"
-        elif several:
-            changes["question_type"] = "multiple_choice"
+        elif several or len(key) > 1:
+            changes["question_type"] = "multiple_choice" if several else "fill_in_blank"
     if key and kind == "open_ended":
         changes["question_type"] = "short_answer"
     if entry.points is not None and draft.points is None:

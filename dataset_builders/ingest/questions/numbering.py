@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 
 from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
@@ -98,6 +99,7 @@ class Anchor:
         stray: its number does not go on from the last, in its form.
         label: of several levels, 2-1.
         part: the type that it counts, 서답형.
+        guess: why it may be no head.
     """
 
     place: int
@@ -107,6 +109,7 @@ class Anchor:
     stray: bool = False
     label: str = ""
     part: str = ""
+    guess: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,8 @@ def on_own_pages(items: Sequence[Item], run: Sequence[Anchor]) -> list[Anchor]:
         match = _LETTERED.match(item.text) if not place or items[place - 1].box.page < item.box.page else None
         letter = (match[1] or match[2]) if match else ""
         if match and letter == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(heads) :][:1]:
-            heads.append(Anchor(place, len(heads) + 1, match.end(), label=letter))
+            guess = f"its letter, {letter}, was taken for a number, as it begins a page: compare its end and tables"
+            heads.append(Anchor(place, len(heads) + 1, match.end(), label=letter, guess=guess))
     pieces = [*pairwise([*(head.place for head in heads), len(items)])]
     below = [[*pairwise([*(a.place for a in run if start < a.place < end), end])] for start, end in pieces]
     numbered = sum(any(asks_something(items[start:end]) for start, end in own) for own in below)
@@ -244,8 +248,16 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
         asking = sum(asks_something(items[piece.start : piece.stop]) for piece in pieces)
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
-            return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
+            return [
+                _Candidate(place, number, 0, guess=without_number(items[place]))
+                for number, place in enumerate(begins, 1)
+            ]
     return []
+
+
+def without_number(item: Item) -> str:
+    """A guess that a question begins with this line."""
+    return f"it has no number: {one_line(item.text, 40)!r}"
 
 
 def _apart(items: Sequence[Item], above: int, below: int) -> int:

@@ -19,6 +19,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
+from livek12.dataset_builders.ingest.questions.examples import heads_like
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     NUMBERED_TYPE,
@@ -41,7 +42,13 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something, on_own_pages
+from livek12.dataset_builders.ingest.questions.numbering import (
+    Anchor,
+    anchors,
+    asks_something,
+    on_own_pages,
+    without_number,
+)
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -263,7 +270,10 @@ def segment(stream: Stream) -> Body:
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
-    if lettered := on_own_pages(items, chosen):
+    if shown := heads_like(stream, items):
+        chosen, places = shown, {anchor.place for anchor in shown}
+        heads, titles = heads - places, [place for place in titles if place not in places]
+    elif lettered := on_own_pages(items, chosen):
         heads, titles, chosen = set(), [], lettered
     elif listed := _listed_rules(items, chosen):
         rules = {*listed}
@@ -272,8 +282,9 @@ def segment(stream: Stream) -> Body:
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
-    inner = _part_heads(items, chosen, heads)
-    typed = [(a, b) for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)]
+    inner = set() if shown else _part_heads(items, chosen, heads)
+    pairs = pairwise(() if shown else chosen)
+    typed = [(a, b) for a, b in pairs if b.number == 1 and section_type(items[a.place].text)]
     ends = [place for place in titles if not is_part_of_section(items[place].text)]
     named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
     named |= heads - inner
@@ -543,16 +554,10 @@ class _Sorter:
         part = " ".join(filter(None, (self.part_of.get(item.box.page), anchor.part)))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
-        guess = next((passage.guess for passage, _ in own if passage.guess), "")
+        guess = anchor.guess or next((passage.guess for passage, _ in own if passage.guess), "")
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last in its form: it may be of that before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
-        elif anchor.label.isalpha():
-            guess = (
-                f"its letter, {anchor.label}, was taken for a number, as it begins a page: compare its end and tables"
-            )
-        elif not anchor.end:
-            guess = _unnumbered([item])
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
@@ -794,22 +799,18 @@ def _add_unnumbered(body: Body) -> None:
                     part,
                     label=label,
                     stray=not label,
-                    guess=_unnumbered(some) * (not label),
+                    guess=without_number(some[0]) * (not label),
                 )
                 for number, (label, end, some) in enumerate(listed, 1)
             ]
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            own = [Segment(number, 0, list(items), section, part, guess=_unnumbered(items), stray=True)]
+            own = [Segment(number, 0, list(items), section, part, guess=without_number(items[0]), stray=True)]
         else:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
-
-
-def _unnumbered(items: Sequence[Item]) -> str:
-    return f"it has no number: {one_line(items[0].text, 40)!r}"
 
 
 def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:

@@ -130,12 +130,14 @@ class Stream:
         headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edges, by page and column.
+        examples: first lines of questions that a person named.
     """
 
     items: list[Item] = field(default_factory=list)
     headings: dict[int, list[str]] = field(default_factory=dict)
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()
 
 
 def flatten(pages: Sequence[PageBlocks]) -> Stream:

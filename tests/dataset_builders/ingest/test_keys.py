@@ -13,13 +13,13 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.alignment import KeyPlace
 from livek12.dataset_builders.ingest.keys.answers import split_answered
-from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes
 from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from livek12.dataset_builders.ingest.questions.stream import flatten
-from tests.dataset_builders.ingest.papers import by_number, figure, page, read
+from tests.dataset_builders.ingest.papers import both, by_number, figure, page, read
 
 QUESTIONS = ("一、选择题", *(line for n in range(1, 5) for line in (f"{n}．{'甲' * n}是", "A．1 B．2 C．3 D．4")))
 
@@ -113,6 +113,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1) [정답] ②", "2) [정답] ①"], {1: "②", 2: "①"}),
         (["A1. B", "A2. C", "1. It is so.", "2. It is so, too."], {1: "B", 2: "C"}),
         (["他在第 3 A 组"], {}),
+        (["第一题（2分）", "B", "第二题（2分）", "C"], {1: "B", 2: "C"}),
+        (["1．어법 (전치사)", "✅ 정답: on", "해설: 그렇다.", "2．어형", "✅ 정답: off"], {1: "on", 2: "off"}),
+        (["1．무관문장 | 쉬움 | 3점 | 정답 ③", "2．제목 | 보통 | 정답 ①"], {1: "③", 2: "①"}),
+        (["1．：b", "2．c"], {1: "b", 2: "c"}),
     ],
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
@@ -419,6 +423,30 @@ def test_lines_are_the_values_of_as_many_blanks() -> None:
     assert (first.answer, first.solution) == (["BX, 500", "DX, AX"], None)
 
 
+@pytest.mark.parametrize(
+    ("stem", "key", "answer", "kind"),
+    [
+        ("1. Add ____ for P and ____ for N.", "A; C", ["A", "C"], "fill_in_blank"),
+        ("1. True or false?", "(a)true (b)false (c)true (d)false", ["true", "false", "true", "false"], "fill_in_blank"),
+        ("1. Which are right ( )", "A、C", ["AC"], "multiple_choice"),
+        ("1. Which is right?", "A; C", ["A; C"], "single_choice"),
+        ("1. Which is right?", "• (c)", ["C"], "single_choice"),
+    ],
+)
+def test_a_choice_with_several_answers_has_each_of_them(stem: str, key: str, answer: list[str], kind: str) -> None:
+    (draft,) = read(page(stem, "A. one", "B. two", "C. three", "D. four"), key=key_of(f"1. {key}")).drafts
+    assert (draft.answer, draft.question_type) == (answer, kind)
+    assert (";" in key and "____" not in stem) == any("no label" in doubt.text for doubt in draft.doubts)
+
+
+def test_titles_of_questions_in_a_key_are_no_answers() -> None:
+    paper = page("1). Making and unmaking", "What does it print?", "2). Writing and reading", "What does it print?")
+    key = key_of("1). Making and unmaking", "People()", "~People()", "2). Writing and reading", "apple", "juice")
+    drafts = read(paper, key=key).drafts
+    assert [draft.solution for draft in drafts] == ["People()\n~People()", "apple\njuice"]
+    assert not any(doubt.kind == "answer" for draft in drafts for doubt in draft.doubts)
+
+
 def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
     passage = "The next two questions are on a shop that sells apples and pears."
     asked = [
@@ -660,6 +688,15 @@ def test_mark_schemes_in_tables(name: str) -> None:
     (entry,) = listed_entries([question(1, "x")], PaperWords(), flatten([mark_scheme(*rows)]), "k")
     assert [criterion.points for criteria in entry.scheme for criterion in criteria] == points
     assert entry.answer == "" and rows[0].split("\t")[1] in (entry.solution or "")
+
+
+def test_marks_of_rows_without_rules_are_level_with_them() -> None:
+    first = page("1(a)    Any two from:    [2]", "• a key", "1(b)    Any one from:", "• a mouse", "• a pen")
+    marks = page("", "", "3", "7", column=1)
+    pages = [both(first, marks), replace(mark_scheme("2\tIt is so, as was to be shown here, and so on\t4\t"), number=2)]
+    scheme = dict(of_mark_schemes(flatten(pages).items, "k"))
+    assert [(entry.number, entry.points) for entry in scheme.values()] == [(1, 5), (2, 4)]
+    assert scheme[0].solution == "(a)  Any two from:\n• a key  [2]\n(b)  Any one from:\n• a mouse\n• a pen\n7  [3]"
 
 
 def test_a_question_gets_the_scheme_of_its_points() -> None:

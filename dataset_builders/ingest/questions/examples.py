@@ -1,0 +1,179 @@
+"""Heads by example: a person names the first lines of a few questions, and lines of their form and look are heads too.
+
+Contract: the form is the label that the examples share (words, and the places of their numbers), the look what they
+share of letters and place. A head has both; nothing else is one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import accumulate, pairwise
+from statistics import mean
+from typing import Final
+
+from livek12.core.errors import UserError
+from livek12.core.scripts import chinese_number
+from livek12.core.text import squeezed
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+
+LONGEST_EXAMPLE: Final = 200
+"""Characters of a line that are compared."""
+_TYPESET: Final = re.compile(r"\\[a-zA-Z]+|[${}^_]")
+"""Commands and signs of formulas, which a person does not type."""
+_NARROW: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
+"""Letters and signs of full width, to those of ASCII."""
+_ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+_DIGITS: Final = r"\d{1,3}"
+_COUNTS: Final[Mapping[str, Callable[[str], int]]] = {
+    _DIGITS: int,
+    "[一二三四五六七八九十]{1,3}": chinese_number,
+    "[①-⑳]": lambda sign: ord(sign) - ord("①") + 1,
+    "[IVX]{1,4}": lambda sign: _ROMAN.index(sign) + 1 if sign in _ROMAN else 0,
+    "[A-Z]": lambda sign: ord(sign) - ord("A") + 1,
+    "[a-z]": lambda sign: ord(sign) - ord("a") + 1,
+}
+"""Forms of numbers, with their values."""
+_TOKEN: Final = re.compile(rf"(?:{'|'.join(_COUNTS)})(?![A-Za-z])|[A-Za-z]+|\S")
+_TOLERANCES: Final = {"size": 0.06, "left": 0.012, "middle": 0.012}
+"""Within which two lines are alike: of the size of letters its share, of edges shares of the page's width."""
+_SAME: Final = 0.002
+"""Half a distance that is no chance."""
+_CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
+_BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
+"""What closes a label."""
+_MOST_ALIKE: Final = 0.6
+"""Share of a paper's lines above which a look without a label tells no heads."""
+
+
+def heads_like(stream: Stream, items: Sequence[Item]) -> list[Anchor]:
+    """The heads among these items of a stream that its examples have shown; none without examples.
+
+    Raises:
+        UserError: no line begins so, or lines that do have neither a label nor a look of their own.
+    """
+    heads = [head for some in _groups(stream.examples) for head in _heads(some, stream, items)]
+    heads = sorted({head.place: head for head in heads}.values(), key=lambda head: head.place)
+    runs = [0, *accumulate(int(b.number <= a.number) for a, b in pairwise(heads))]
+    return [replace(head, run=run) for head, run in zip(heads, runs, strict=False)]
+
+
+def _groups(examples: Sequence[str]) -> list[list[str]]:
+    """The examples by the form of their labels: 1. and 2., (1) and (2), or none."""
+    groups: list[list[str]] = []
+    for text in examples:
+        own = next((some for some in groups if bool(_label([text])[1]) == bool(_label([*some, text])[1])), [])
+        if not own:
+            groups.append(own)
+        own.append(text)
+    return groups
+
+
+def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item]) -> list[Anchor]:
+    lines = [place for place, item in enumerate(items) if item.text]
+    label, forms = _label(examples)
+    named = [place for text in examples if (place := _line_of(text, items, lines)) is not None]
+    fits = _look([items[place] for place in named], stream, has_label=label is not None)
+    alike = [place for place in lines if fits(items[place])]
+    heads: list[Anchor] = []
+    if label is None:
+        begins = [b for a, b in pairwise([-2, *alike]) if b != a + 1]  # a head may have several lines
+        heads = [Anchor(place, rank, 0) for rank, place in enumerate(begins if named else (), 1)]
+    for place in alike if label else ():
+        line = items[place].line
+        if label and line and (match := label.match(line.text.translate(_NARROW))):
+            counts = [_COUNTS[form](sign) for form, sign in zip(forms, match.groups(), strict=True)]
+            signs = "-".join(match.groups())
+            letters = "" if signs.isdecimal() else signs
+            heads.append(Anchor(place, counts[-1] if counts else len(heads) + 1, match.end(), label=letters))
+    if not heads:
+        near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, 0.4)
+        closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
+        raise UserError(f"--head {one_line(examples[0], 60)!r}: no line of the paper begins so{closest}")
+    if label is None and len(alike) > _MOST_ALIKE * len(lines):
+        alike_too = f"{len(alike)} of {len(lines)} lines look like these heads"
+        raise UserError(f"--head: {alike_too}: name some that begin with a number")
+    return heads
+
+
+def _line_of(text: str, items: Sequence[Item], lines: Sequence[int]) -> int | None:
+    """The first line that begins so, or else one that has the text in it."""
+    wanted = _plain(text)
+    texts = {place: _plain(items[place].text) for place in lines}
+    begins = (place for place, own in texts.items() if own.startswith(wanted))
+    return next(begins, next((place for place, own in texts.items() if wanted in own), None))
+
+
+def _plain(text: str) -> str:
+    return squeezed(_TYPESET.sub("", unicodedata.normalize("NFKC", text[:LONGEST_EXAMPLE]))).casefold()
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text[:LONGEST_EXAMPLE].translate(_NARROW))
+
+
+def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
+    """The words and numbers that all begin with, numbers of any value, and their forms; None if there are none."""
+    pieces: list[str] = []
+    counted: list[str] = []
+    rows = [_tokens(text) for text in examples]
+    for place, tokens in enumerate(zip(*rows, strict=False)):
+        forms = [form for form in _COUNTS if all(re.fullmatch(form, token) for token in tokens)]
+        alike = len({token.casefold() for token in tokens}) == 1
+        if counted and (len(tokens[0]) > 1 or tokens[0].isascii()) and tokens[0].isalpha():
+            break  # a word of the question
+        behind = "".join(rows[0][place + 1 : place + 2])
+        signed = not tokens[0].isascii() or behind in _CLOSES or not (behind or tokens[0].islower())
+        if forms and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
+            pieces.append(rf"({forms[0]})(?![A-Za-z])")
+            counted.append(forms[0])
+        elif alike and not (counted and len(examples) == 1 and tokens[0].isalpha()):
+            pieces.append(rf"(?i:{re.escape(tokens[0])})")
+        else:
+            break
+    is_label = counted or (pieces and len(examples) > 1)
+    return (re.compile(r"\s*" + r"\s*".join(pieces) + _BEHIND) if is_label else None), counted
+
+
+def _look(examples: Sequence[Item], stream: Stream, has_label: bool) -> Callable[[Item], bool]:
+    """A test of a line for what the examples share of their look."""
+    looks = [_features(item, stream) for item in examples]
+    names = [*(looks[0] if looks else ())]
+    if len(looks) == 1:  # of another length it may begin elsewhere
+        names = [name for name in names if name != "middle" and not (has_label and name == "left")]
+    usual, spread = {}, {}
+    for name in names:
+        values = [look[name] for look in looks]
+        middle, spread[name] = mean(values), max(values) - min(values)
+        if all(_near(name, value, middle) for value in values):
+            usual[name] = middle
+    if "left" in usual and "middle" in usual:  # one by chance: lines of one length, or centred ones of nearly one
+        del usual["left" if spread["middle"] < spread["left"] / 2 > _SAME else "middle"]
+
+    def fits(item: Item) -> bool:
+        own = _features(item, stream)
+        return all(_near(name, own[name], value) for name, value in usual.items())
+
+    return fits
+
+
+def _near(name: str, value: float, other: float) -> bool:
+    scale = other if name == "size" else 1.0
+    return abs(value - other) <= _TOLERANCES.get(name, 0.0) * scale
+
+
+def _features(item: Item, stream: Stream) -> dict[str, float]:
+    box, line = item.box, item.line
+    left, right = stream.columns.get((box.page, item.column), (0.0, 1.0))
+    return {
+        "bold": float(line.bold if line else False),
+        "look": float(hash(line.look if line else "")),
+        "size": line.size if line else 0.0,
+        "left": box.left - left,
+        "middle": box.left + box.right - left - right,
+    }
