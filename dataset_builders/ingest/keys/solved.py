@@ -219,11 +219,8 @@ def _difference(question: str, copy: str, stem: str, worded: bool) -> tuple[str,
     for whole in re.finditer(r"```.*?```|(?:^\|[^\n]*\n?){2,}", copy, re.DOTALL | re.MULTILINE):
         within = [at for at, token in enumerate(theirs) if whole.start() <= token.start() < whole.end()]
         filled = [at for at in within if at in new and _CELL.match(others[at])]
-        if (
-            filled
-            and (len(filled) > _REMARK or whole[0][0] == "`")
-            and not new.issuperset(range(filled[0], within[-3]))
-        ):
+        goes_on = filled and not new.issuperset(range(filled[0], within[-3]))
+        if len(filled) > _REMARK if copy[whole.start()] == "|" else goes_on:
             new.update(within)
     taken = take_ink(_looking_new(copy, theirs, new), 0, (), NEW)
     answered = {part for part, _ in taken.lines}
