@@ -384,6 +384,9 @@ def test_a_key_that_begins_with_another_question_is_doubted() -> None:
     )
     paper = read(page(*asked), key=key_of(*other))
     assert any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
+    own = "1. Show that the sum of two odd numbers is even.", "2. Draw it."
+    paper = read(page(*own), key=key_of("1. Now the sum of two odd numbers is even, since", "each is so.", "2. So."))
+    assert not any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
 
 
 def test_numbers_that_begin_anew_are_those_of_sections() -> None:
