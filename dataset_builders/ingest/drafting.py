@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from livek12.core.question_types import CHOICE_TYPES
@@ -85,7 +85,7 @@ def draft_all(
                 made.drafts[place] = draft_of(place, usual)
     made.drafts = _with_leading_points(made.drafts)
     for own in sections.values():
-        _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
+        _set_blank_points(made.drafts, {place: body.segments[place] for place in own})
     made.drafts = _with_unowned_readings(made.drafts, stream, body)
     return made
 
@@ -132,12 +132,16 @@ def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
     return [draft.model_copy(update=own) if most and bare else draft for draft, own, bare in every]
 
 
-def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
-    """Sets the points of a section whose title has those of each blank, if the blanks add up."""
-    each, (_, total) = points.each_blank(title), points.each_and_total(title)
-    worth = [(each or 0) * (1 if drafts[at].options else count_blanks(drafts[at].question)) for at in places]
-    if each and all(worth) and total in (None, sum(worth)):
-        for at, value in zip(places, worth, strict=True):
+def _set_blank_points(drafts: list[Draft], segments: Mapping[int, Segment]) -> None:
+    """Sets the points of a section whose title has those of each blank, perhaps by numbers, if the blanks add up."""
+    worth = {}
+    for at, segment in segments.items():
+        title = segment.section.own
+        blanks = 1 if drafts[at].options else count_blanks(drafts[at].question)
+        worth[at] = blanks * (points.each_blank(points.said_of(title, segment.number)) or 0)
+    total = points.each_and_total(title)[1]
+    if all(worth.values()) and total in (None, sum(worth.values())):
+        for at, value in worth.items():
             drafts[at] = drafts[at].model_copy(update={"points": value})
 
 

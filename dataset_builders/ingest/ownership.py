@@ -28,7 +28,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.stream import ENDS, Item
+from livek12.dataset_builders.ingest.questions.stream import ENDS, Item, names_of
 
 _FEWEST_TOLD: Final = 40
 """Letters below a title that are more than instructions."""
@@ -164,7 +164,8 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
     doubted: set[int] = set()
     for item in reading.stream.items:
         place = places.get(id(item), -1)
-        if item.block.kind != "figure" or item.line or place < 0:
+        named = any(map(str.isdecimal, names_of(item.block.caption)))
+        if item.block.kind != "figure" or item.line or place < 0 or named:
             continue
         others = [other for other in by_page[item.box.page] if other is not item]
         covered = [other for other in others if _covers(item.box, other)]

@@ -18,7 +18,7 @@ _COUNTS = (
     both_scripts(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
     both_scripts(rf"(?<![\d~～∼〜\-–—－.第]){_N}\s*(?:개\s*)?문항(?!\s*(?:당|번호|별|마다))"),
     re.compile(
-        r"(?<![\d\-–—.])(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+"
+        r"(?<![\d\-–—.])\b(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+"
         r"(?:[a-z-]+\s+){0,3}?(?:questions|problems)\b(?!\s*\d)",
         re.I,
     ),

@@ -26,9 +26,10 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
+    r"|姓\s*名|学\s*号|班\s*级|准\s*考\s*证\s*号|수\s*험\s*번\s*호|성\s*명|\s)+"
 )
-"""Words of the boxes for marks, which no question has."""
+"""Words of the boxes for marks and names, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = both_scripts(
@@ -286,13 +287,13 @@ _CHINESE = both_scripts(
 _FORMAL_WORD = both_scripts(r"\s*[伍陆陸拾](?!.*(?:题|分[)）]))")
 """A numeral that is as likely a word or a name, but for the title of questions."""
 _BARE_TITLE = both_scripts(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = both_scripts(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
+_CHINESE_NUMBER = both_scripts(r"\s*(?:第\s*)?([一二三四五六七八九十])\s*[、．.题]\s*")
 _PART_TITLE = both_scripts(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = both_scripts(
     r"题|分[)）]|选修|选考|必考|选做|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
 _KOREAN = re.compile(
-    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
+    r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항|\d{1,2}\s*[~∼～-]\s*\d{1,2}번?)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
     r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
 )
 _ENGLISH = re.compile(r"\s*(Part|Section|SECTION|PART)\s+(?:[-–—]\s*)?([IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
@@ -351,9 +352,11 @@ _FIRST_ANSWER = both_scripts(
 _NOTICE = both_scripts(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
+    r"|\s*이제\s*듣기\s*(?:문제|평가)[가는]?\s*(?:모두\s*)?끝"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
+    r"|[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}$|(?:The End|THE END)\W*$"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
     r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
     r"|(?:MIT OpenCourseWare|For information about citing)\b"

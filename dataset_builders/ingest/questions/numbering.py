@@ -40,6 +40,8 @@ _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s|Answers? (?:of|to|for)\s", re.IGNORECASE)
 """Words before a number that is an option's, or that of a question that has begun."""
+_NAME = re.compile(r"[a-z]{2,15}")
+"""The name of a variable before its number, temp1, has no space behind it."""
 _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
 """Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)
@@ -460,6 +462,8 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
         number, level = _value(last), _value(levels[0]) if levels else 0
         if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]) or _GRID.fullmatch(text, match.end()):
             continue
+        if _NAME.fullmatch(text, match.start("word"), match.start("number")):
+            continue
         words = re.findall(r"[^\W\d_]+", match["word"].casefold())
         close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]
         end = match.end() if close == match["close"] else match.start("close") + len(close)
@@ -523,7 +527,7 @@ def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candid
 
 def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
     item = items[candidate.place]
-    if candidate.shape[-1] in ".．、)" and item.text[candidate.end :].strip():
+    if candidate.shape[-1] in ".．、" and item.text[candidate.end :].strip():
         return False
     if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
         return True

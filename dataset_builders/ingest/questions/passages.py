@@ -72,6 +72,8 @@ _OF_EXAM = re.compile(rf"{INSTRUCTS.pattern}|\b(?:open|stuck|confused|credit|ver
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
 _WORD = re.compile(r"[^\W\d_]{2}")
+_GLOSS = re.compile(r"\s*[*＊]{1,3}\s*[A-Za-z][A-Za-z’' -]{1,40}\s?[:：]")
+"""A word of a passage, explained below it."""
 _IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _MOST_FORM, _FEWEST_FORMS, _MOST_RULES = 4, 3, 40
 """Lines at the end of a question that may be those of the form, how often they come again, and those of rules."""
@@ -136,8 +138,9 @@ def find_passages(
             continue
         elif _is_brief(below, above):
             titled = _is_set_apart(items[lead], above)
+            sure = titled or (not following and speaks_of_exam("\n".join(item.text for item in below)))
             numbers = (heads[end].number, _last_part(heads, end)) if following else None
-            passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
+            passages[lead] = SharedText(numbers, "" if sure else text, is_title=titled)
         elif following:
             guesses[lead] = end
         else:
@@ -269,7 +272,8 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
         wrapped = own[place - 1].line and wraps(own[place - 1], columns)
         out = _is_out(item, before) and not wrapped and any(asks(each.text) for each in before)
-        if place != options and (item.line is None or not (demanded or out)):
+        listed = all(each.line and each.line.pitch for each in own[place - 1 : place + 1])
+        if place != options and (item.line is None or listed or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
         edges = [each.box.left for each in same if id(each) not in worth]
@@ -346,9 +350,9 @@ def _asks(item: Item) -> bool:
 
 
 def _is_kept(text: str) -> bool:
-    """Checks for a label, a note of the source, points, a blank, or an answer."""
+    """Checks for a label, a note of the source or on a word, points, a blank, or an answer."""
     labelled = text.startswith(("[", "【")) or first_label(text) or _LABELLED.match(text)
-    answered = begins_answer(text) or SOLVED.match(text)
+    answered = begins_answer(text) or SOLVED.match(text) or _GLOSS.match(text)
     return bool(labelled or answered or marks(text) or says_worth(text) or "__" in text)
 
 

@@ -97,7 +97,7 @@ _SOME = both_scripts(
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = both_scripts(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
-    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
+    r"(?:^|(?<=[\n。；;：:]))[^\S\n]*[1-9][)）](?!\s*__)|[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
 _BEGINS_PART = re.compile(r"(?m)^\s*(?:[(（]\s*\w{1,4}\s*[)）]|\w{1,2}[.)．])\s")
 _MOST_MARKS = 100

@@ -50,7 +50,7 @@ from livek12.dataset_builders.ingest.questions.numbering import (
     without_number,
 )
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
-from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
+from livek12.dataset_builders.ingest.questions.points import all_each, marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.reading.text import mask_formulas
 
@@ -270,13 +270,13 @@ def segment(stream: Stream) -> Body:
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
-    if shown := heads_like(stream, items):
+    if shown := heads_like(stream, items, rules):
         chosen, places = shown, {anchor.place for anchor in shown}
         heads, titles = heads - places, [place for place in titles if place not in places]
     elif lettered := on_own_pages(items, chosen):
         heads, titles, chosen = set(), [], lettered
     elif listed := _listed_rules(items, chosen):
-        rules = {*listed}
+        rules |= {*listed}
         others = rules | heads
         chosen = anchors(items, starts, others, titles, strays=True)
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
@@ -351,8 +351,9 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     if len(first) > 1 and first[-1].place - first[0].place < len(first) and names[0] <= names[1]:
         return range(first[0].place, first[-1].place + 1)
     spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
-    rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
-    return range(first[0].place, later[0].place) if rules else range(0)
+    rules = range(first[0].place, later[0].place)
+    end = next((place for place in rules if is_section(items[place].text)), rules.stop)
+    return rules[: end - rules.start] if 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later) else range(0)
 
 
 def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
@@ -716,6 +717,8 @@ _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
 _LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
 _BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
+_SPAN = re.compile(r"\d{1,3}\s*[~∼～–-]\s*\d{1,3}")
+"""Numbers of the questions of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
@@ -739,7 +742,7 @@ def _share_texts(body: Body) -> None:
             not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own))
         ):
             continue
-        if long and not labelled:
+        if long and not (labelled or _SPAN.search(own[0].section.title)):
             shown = one_line(own[0].section.title, 40)
             guess = f"text below its section's title stands in each of its questions: {shown!r}"
         elif not titled:
@@ -806,7 +809,8 @@ def _add_unnumbered(body: Body) -> None:
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            own = [Segment(number, 0, list(items), section, part, guess=without_number(items[0]), stray=True)]
+            guess = "" if marks(section.title, leading=True) else without_number(items[0])  # its title has its points
+            own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
         else:
             continue
         body.segments[place:place] = own
@@ -833,8 +837,8 @@ def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[I
 
 
 def _place(body: Body, section: Section) -> int:
-    earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
-    return sum(1 for question in body.segments if id(question.section) in earlier)
+    later = {id(other) for other in body.sections[body.sections.index(section) :]}
+    return sum(id(question.section) not in later for question in body.segments)
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:

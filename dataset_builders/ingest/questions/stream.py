@@ -33,6 +33,13 @@ _BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|①
 ENDS = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 """The end of a line that may end a sentence."""
 _MOST_CAPTIONS = 200
+_OF_QUESTION = both_scripts(
+    r"\s*[(（]?\s*(?:第\s*(\d{1,3})\s*题|(\d{1,3})\s*题(?=\s*图)|题\s*(\d{1,3})(?=\s*图))\s*(?:备?用?图\s*[\d一二三①-③]?)?\s*[)）]?\s*"
+)
+_BEGINS_QUESTION = re.compile(r"^\s*(\d{1,3})\s*[.．、](?!\d)")
+"""The caption of a question's picture, and the question that it names."""
+_CAPTION = 0.1
+"""Of the page's height: a caption is no further below its picture."""
 _MOST_BESIDE, _MOST_BELOW = 200, 4
 """Lines beside a picture, and below them to the end of a sentence, that are looked at."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
@@ -50,11 +57,16 @@ OF_OPTIONS = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|\s{3,}
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
+_SET = r"\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?"
 _SET_NUMBER = re.compile(
-    r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})(?:"
+    rf"\s*{_SET}(\d{{1,3}})(?:"
     r"\s*([.．、])(?:\s*(?=[^\d\s$}])|(?P<all>\}?\s*\$\s*))|\}?\s*\$\s*(?P<behind>[.．、])(?!\d)\s*)"
 )
 """The number of a question that is set as a formula or as part of one."""
+_SET_LABEL = re.compile(rf"(?P<gap>^\s*|\s{{3}}){_SET}(?P<name>[A-H])\s?[.．、]\s?(?:(?P<all>\}}?\s*\$)|(?=[^\s$}}]))")
+"""The label of an option, so set."""
+_SET_ROOM = re.compile(r"(\$)?([(（])(?(1)\$)(\s+)(\$)?([)）])(?(4)\$)")
+"""An empty bracket, so set."""
 _SET_SIGN = re.compile(r"^\s*\$([^\w\s$\\]{1,2})\$(?=\s)")
 """A bullet or box before a line, set as a formula."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
@@ -63,6 +75,8 @@ _SCORE_BOX = both_scripts(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
+_WORTH_BOX = both_scripts(r"题\s*分|满\s*分|分\s*值|배\s*점|[Mm]arks|[Pp]oints")
+"""What a box says of the number in it, where it is not the candidate's score."""
 _MARKS_BEFORE = re.compile(
     r"^\s*(?![(（]\s*\d\s*[)）]\s{0,2}\d)[\[(（]\s*\$?(\d{1,2}(?:\s*\+\s*\d{1,2})*)(?:[\s^{_]*(?:pts?|points?|marks?|ea|分)"
     r"[\w^{}.]*)?\s{0,9}\$?\s{0,9}[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?|\d{1,2}[.．](?=\s))\s*"
@@ -130,6 +144,7 @@ class Stream:
         headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edges, by page and column.
+        worth: points that stand in boxes, and these.
         examples: first lines of questions that a person named.
     """
 
@@ -137,6 +152,7 @@ class Stream:
     headings: dict[int, list[str]] = field(default_factory=dict)
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    worth: list[tuple[Box, str]] = field(default_factory=list)
     examples: tuple[str, ...] = ()
 
 
@@ -152,6 +168,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
             _add(block, page, ground, stream)
+    _worth_in_boxes(stream)
     _without_binding(stream.items)
     _underlined(stream.items)
     _edges(stream)
@@ -256,19 +273,22 @@ def _pictures_behind_lines(items: list[Item]) -> None:
 
 
 def _pictures_behind_names(items: list[Item]) -> None:
-    """Moves a picture and its caption to the one paragraph of its page that names it, if that is another question's."""
+    """Moves a picture and its caption to the one paragraph that names it, or the question that it names: "第4题"."""
+    _caption_by_questions(items)
     named: dict[tuple[int, str], list[Item]] = {}
     for item in items:
-        for name in {*figure_names(item.text)} if item.block.kind == "text" else ():
+        own_names = figure_names(item.text) if item.block.kind == "text" else []
+        for name in {*own_names, *_BEGINS_QUESTION.findall(item.text)}:
             named.setdefault((item.box.page, name), []).append(item)
-    for picture in [item for item in items if item.line is None and is_label(item.block.caption)][:_MOST_CAPTIONS]:
-        names, page = figure_names(picture.block.caption), picture.box.page
-        lines = named.get((page, names[0]), []) if len(names) == 1 else []
-        if len(lines) != 1:
+    for picture in [item for item in items if item.line is None and names_of(item.block.caption)][:_MOST_CAPTIONS]:
+        names, page = names_of(picture.block.caption), picture.box.page
+        lines = named.get((page, names[0])) or named.get((page - names[0].isdecimal(), names[0]), [])
+        if len(names) > 1 or len(lines) != 1:
             continue
         captions = [item for item in items if item.block.kind == "caption" and item.box.page == page]
-        moved = [picture, *(item for item in captions if figure_names(item.text) == names)]
+        moved = [picture, *(item for item in captions if names_of(item.text) == names)]
         own = set(map(id, moved))
+        page = lines[0].box.page
         at_name = next(at for at, item in enumerate(items) if item is lines[0])
         end = next((at for at in range(at_name + 1, len(items)) if _begins(items[at], page)), len(items))
         places = [at for at, item in enumerate(items) if id(item) in own]
@@ -278,6 +298,29 @@ def _pictures_behind_names(items: list[Item]) -> None:
             end = 1 + max(at for at, item in enumerate(items) if item.block is lines[0].block)
         before, behind = ([item for item in part if id(item) not in own] for part in (items[:end], items[end:]))
         items[:] = [*before, *moved, *behind]
+
+
+def names_of(caption: str) -> list[str]:
+    """The question that a caption names, else its figures."""
+    question = _OF_QUESTION.fullmatch(caption)
+    return [next(filter(None, question.groups()))] if question else figure_names(caption) if is_label(caption) else []
+
+
+def _caption_by_questions(items: list[Item]) -> None:
+    """Gives pictures the captions that name their questions: those within them, and those of a row below them."""
+    pictures = [item for item in items if item.line is None and item.block.kind == "figure"]
+    pairs = [(item, text) for item in pictures for text in item.block.text.split("\n") if _OF_QUESTION.fullmatch(text)]
+    for line in [item for item in items if item.line]:
+        names = re.split(r"\s{3,}|\t", line.text)
+        if all(map(_OF_QUESTION.fullmatch, names)):
+            near = [each for each in pictures if each.box.page == line.box.page]
+            near = [each for each in near if -_CAPTION / 4 < line.box.top - each.box.bottom < _CAPTION]
+            near = sorted(near, key=lambda each: each.box.bottom)[-len(names) :]
+            if len(near) == len(names):
+                pairs += zip(sorted(near, key=lambda each: each.box.left), names, strict=True)
+                items.remove(line)
+    for picture, name in pairs:
+        picture.block = replace(picture.block, caption=name)
 
 
 def _begins(item: Item, page: int) -> bool:
@@ -348,23 +391,41 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
-    elif block.kind == "table" and block.text.strip() and FORM.sub("", block.text) != block.text:
+    elif _has_form(block):
         _add_form(block, page, stream)
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
 
 
+def _has_form(block: Block) -> bool:
+    """Checks for a table or drawing with boxes for marks."""
+    text = {"table": block.text, "figure": squeezed(block.text)}.get(block.kind, "")
+    return bool(text.strip()) and FORM.sub("", text) != text
+
+
 def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
-    """Adds a table of boxes for marks: its only other cell, if that is a section's title."""
-    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t")]
-    others = [cell for cell in cells if cell and not FORM.fullmatch(cell)]
-    if len(others) == 1 and is_section(others[0]):
-        line = replace(block.lines[0], text=others[0], box=block.box)
-        stream.items.append(Item(line, replace(block, kind="text", lines=[line]), block.box, block.column))
-    elif others and not (len(others) == 1 and others[0].isdecimal()):
+    """Adds a table of boxes for marks, or a drawing of them: the section's title in it, and what else it has."""
+    cells = [(line, cell.strip()) for line in block.lines for cell in line.text.split("\t")]
+    cells = [(line, FORM.sub("", cell, count=1) if FORM.match(cell) else cell) for line, cell in cells]
+    others = [(line, cell) for line, cell in cells if cell]
+    titles = [(line, cell) for line, cell in others if is_section(cell)]
+    if len(titles) == 1 and (len(others) == 1 or block.kind == "figure"):
+        title = replace(titles[0][0], text=titles[0][1])
+        stream.items.append(Item(title, replace(block, kind="text", lines=[title]), title.box, block.column))
+        others = others[1:]
+    if others and not (len(others) == 1 and others[0][1].isdecimal()):
         stream.items.append(Item(None, block, block.box, block.column))
-    else:
+    elif not titles:
         stream.headings[page.number].append(block.text)
+        stream.worth += [(block.box, others[0][1])] if others and _WORTH_BOX.search(block.text) else []
+
+
+def _worth_in_boxes(stream: Stream) -> None:
+    """Writes points that stand in a box behind the first line beside it: a title or the head of a question."""
+    for box, worth in stream.worth:
+        level = (each for each in stream.items if each.box.page == box.page and box.top < each.box.bottom < box.bottom)
+        if (item := next(level, None)) and item.line:
+            item.line = replace(item.line, text=f"{item.line.text}（{worth}分）")
 
 
 def _without_ruling(line: Line) -> Line | None:
@@ -387,12 +448,15 @@ def _without_ruling(line: Line) -> Line | None:
 
 
 def _numbered(line: Line) -> Line:
-    """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its marks."""
+    """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its labels."""
     number = _SET_NUMBER.match(line.text)
     text = _SCORE_BOX.sub("", _SET_SIGN.sub(r"\1", line.text))
     if number:
         whole = number["all"] or number["behind"]
         text = f"{number[1]}{number[2] or number['behind']} {'' if whole else '$'}{line.text[number.end() :]}"
+    if _SET_LABEL.match(text):
+        text = _SET_LABEL.sub(lambda label: f"{label['gap']}{label['name']}. {'' if label['all'] else '$'}", text)
+    text = _SET_ROOM.sub(r"\2\3\5", text)
     text = _DASHED.sub("", _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text))
     pieces = re.split(r"\s{3,}", text)
     names = [piece for piece in pieces if _NAMED.fullmatch(piece)]
