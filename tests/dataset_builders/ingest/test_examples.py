@@ -48,7 +48,7 @@ MANY = dressed(
         (page(*CARDS), ["Card A / Words", "Card B / Music"], "A B C D"),
         (page(*CARDS), ["Card B"], "A B C D"),
         (page(*FORMS), ["1. Why", "2. Why", "(1) What"], "1 2 1 2"),
-        (page("1. 在左。", "2. 求右。", "1. 在上。", "2. 在下。"), ["1. 在左", "1. 在上"], "1 2 1 2"),
+        (page("1.在左。", "2.求右。", "1.在上。", "2.在下。"), ["1.在左", "1.在上"], "1 2 1 2"),
         (page(*NUMERALS), ["第一大题", "第二大题"], "一 二 三"),
         (page("Q１ Say a.", "1. No.", "Q２ Say b.", "Q３ Say c."), ["Q1 Say", "Q2 Say"], "1 2 3"),
         (page("Task 1-1 Say.", "1. No.", "Task 1-2 Tell.", "Task 2-1 Do."), ["Task 1-1", "Task 1-2"], "1-1 1-2 2-1"),
