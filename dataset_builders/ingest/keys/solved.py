@@ -47,6 +47,8 @@ _RUN: Final = 3
 _FEWEST_RUNS = 3
 """Questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
+_ALIKE: Final = 0.02
+"""Of the page: widths and heights of one picture in a paper and its copy differ by less."""
 _SIGNED: Final = 0.5
 """The confidence of a sign behind an option, if it was read from a picture."""
 _REMARK, _WORK = 2, 24
@@ -111,7 +113,7 @@ def _copied(
     signed = "" if answer else _signed(draft, copy.text)
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(LETTER.search(copy.text)) and not (draft.options or LETTER.search(solution))
+    drawn = _has_drawn(draft, own) and not (draft.options or LETTER.search(solution))
     lacks_cells = filled[0] < filled[1] and not re.search(r"(?m)^\|", solution)
     return Entry(
         number_of(draft),
@@ -125,6 +127,19 @@ def _copied(
         copied=True,
         unsure=unsure,
         printed="\n".join(item.text for item in own),
+    )
+
+
+def _has_drawn(draft: Draft, items: Sequence[Item]) -> bool:
+    """Checks for a picture of a copy that has not the size of one of its question's."""
+    sizes = [figure.box for figure in draft.figures if figure.box]
+    return not all(
+        any(
+            abs((own.right - own.left) - (box.right - box.left)) + abs((own.bottom - own.top) - (box.bottom - box.top))
+            < _ALIKE
+            for own in sizes
+        )
+        for box in (item.box for item in items if LETTER.search(item.text))
     )
 
 
