@@ -83,19 +83,26 @@ def aligned_entries(
         spans[index] = stream.items[place.item : ends[place.order]]
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
-    if len(copies) > max(1, _MOST * len(drafts)):
-        for index in [at for at in spans if at not in copies and places[at].style.startswith("answer")]:
-            entry = of_lines(drafts[index], spans[index], places[index].end, name)
-            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
-        for index, label in _labels_in_ink(drafts, places, spans).items():
-            if index in copies and not is_label(copies[index].answer):
-                copies[index] = replace(copies[index], answer=label)
-        return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = listed_entries(drafts, paper, stream, name, headings, by_words)
-    answered = {entry.of for entry in listed if entry.answer or entry.solution}
-    solved = [copy for copy in copies.values() if copy.answer or copy.solution]
-    kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
-    return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
+    are_copies = len(copies) > max(1, _MOST * len(drafts))
+    for index in [at for at in spans if are_copies and at not in copies and places[at].style.startswith("answer")]:
+        entry = of_lines(drafts[index], spans[index], places[index].end, name)
+        copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
+    for index, label in _labels_in_ink(drafts, places, spans).items():
+        if index in copies and not is_label(copies[index].answer):
+            copies[index] = replace(copies[index], answer=label)
+    solved = {index: entry for index, entry in copies.items() if entry.answer or entry.solution}
+    used = {id(item) for index in solved for item in spans[index] if index != max(copies)}
+    used = used if 2 * len(solved) > len(copies) else set()
+    others = [item for item in stream.items if not (id(item) in used or paper.has(item.text))]
+    if are_copies:  # a list before them, or behind the last
+        listed = listed_entries(drafts, paper, replace(stream, items=others), name)
+    else:
+        listed = listed_entries(drafts, paper, stream, name, headings, by_words)
+    answered = {entry.of for entry in listed if entry.of and (entry.answer or entry.solution)}
+    if are_copies and (used or len(answered) <= len(solved)):
+        return _with_labels(drafts, copies, listed)
+    copied = [entry for entry in solved.values() if entry.of not in answered or not (are_copies or entry.unsure)]
+    return [*copied, *(entry for entry in listed if entry.of not in {own.of for own in copied})]
 
 
 def _copied(
@@ -155,32 +162,16 @@ def _labels_in_ink(
     return labels
 
 
-def _of_copies(
-    drafts: Sequence[Draft],
-    paper: PaperWords,
-    stream: Stream,
-    name: str,
-    copies: Mapping[int, Entry],
-    spans: Mapping[int, Sequence[Item]],
-) -> list[Entry]:
-    """Entries of copies, with the labels of a list beside them or of signed options."""
-    entries = [*copies.values()]
-    answered = [index for index, entry in copies.items() if entry.answer or entry.solution]
-    used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
-    few = 2 * len(answered) <= len(entries)
-    others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
-    listed = listed_entries(drafts, paper, replace(stream, items=others), name)  # before the copies, or behind the last
-    served = {entry.of for entry in listed if entry.of}
-    if few and len(served) > len(answered):
-        return [*(copies[index] for index in answered if drafts[index].id not in served), *listed]
-    by_id = {entry.of: entry for entry in entries}
-    bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
+def _with_labels(drafts: Sequence[Draft], copies: Mapping[int, Entry], listed: Sequence[Entry]) -> list[Entry]:
+    """Entries of copies, choices among them with the labels of a list that has those of all without one."""
+    entries = {entry.of: entry for entry in copies.values()}
+    bare = [draft for draft in drafts if draft.options and not (draft.id in entries and entries[draft.id].answer)]
     labels = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
     if len(bare) >= _FEWEST_RUNS and {draft.id for draft in bare} <= {*labels}:
         for draft in bare:
-            entry = by_id.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
-            by_id[draft.id] = replace(entry, answer=labels[draft.id])
-    return [*by_id.values()]
+            entry = entries.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
+            entries[draft.id] = replace(entry, answer=labels[draft.id])
+    return [*entries.values()]
 
 
 def _signed(draft: Draft, copy: str) -> str:
