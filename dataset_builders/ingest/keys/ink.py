@@ -35,11 +35,11 @@ _SHORT: Final = 3
 _BEGIN: Final = 20
 """Letters of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-_BELOW, _FILLED, _TICK = "below", "filled", "tick"
-"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+_BELOW, _FILLED = "below", "filled"
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule."""
 NEW: Final = "new"
 """The look of what a copy has beyond its paper."""
-_SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
+_SIGNS: Final = (_BELOW, _FILLED, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
     r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
@@ -96,6 +96,12 @@ class Inked:
         """Checks for a label of an option or the head of an answer."""
         return bool(self.chosen) or any(_begins_below(item.text, False) for _, item in self.lines)
 
+    @property
+    def answered(self) -> set[str]:
+        """Labels of the parts with an answer, and of those around them."""
+        labels = [part.split(" ") for part, _ in self.lines]
+        return {" ".join(own[: end + 1]) for own in labels for end in range(len(own))}
+
     def is_answer(self, ink: str) -> bool:
         """Checks for something in the ink: what is in bold alone may be emphasis."""
         return bool(self) and (ink != "bold" or self.is_plain)
@@ -104,18 +110,18 @@ class Inked:
 def looks_of(line: Line, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
     """Places and looks of a line's parts; a bracket is `opened` at the end of the line above."""
     at = 0
-    whole = f"{line.look} bold" if line.bold else line.look
-    for look, text in line.inks or ((whole, line.text),):
+    ticks = [match.start() for match in _TICKS.finditer(line.text)]
+    cells = [match.start() for match in _LABEL.finditer(line.text)]
+    for look, text in line.inks or ((f"{line.look} bold" if line.bold else line.look, line.text),):
         bare = text.strip()
         start = line.text.find(bare, at)
         if start >= 0 and bare:
             at = start + len(bare)
-            ring = line.text.find(CHOICE, at) if TICKED in look else -1
-            yield start, (ring if ring > 0 else len(line.text)) if TICKED in look else at, {*look.split()}
-    cells = [match.start() for match in _LABEL.finditer(line.text)]
-    for match in _TICKS.finditer(line.text) if cells else ():
-        cell = max((start for start in cells if start <= match.start()), default=0)
-        yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
+            yield start, at, {*look.split()} - {TICKED}
+            ticks += [start] if TICKED in look and (line.inks or len(cells) == 1) else []
+    for tick in ticks if cells else ():
+        cell = max((start for start in cells if start <= tick), default=0)
+        yield cell, min((start for start in cells if start > tick), default=len(line.text)), {TICKED}
     for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
         yield match.start(1) - opened, match.end(1) - opened, {_FILLED}
 
@@ -184,8 +190,8 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         if ink == _BELOW:
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
-        own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
-        whole = (ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
+        own = [span for at, span in enumerate(spans[place]) if ink == TICKED or (place, at) not in kept]
+        whole = (ink not in (TICKED, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -193,10 +199,10 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if own and not whole:
-            rest, tail = (
-                _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken, opened[place])
-            )
-            below = _below_option(items, place) if ink == TICKED else []
+            is_chosen = any((place, at) in kept for at in range(len(own)))
+            marked = _marked(line, own[0], is_chosen) if ink == TICKED else _without(line, own, taken, opened[place])
+            rest, tail = marked
+            below = _below_option(items, place) if ink == TICKED and not is_chosen else []
             tails = [replace(item, line=replace(line, text=tail, inks=(), pictures=[]))] if tail else []
             taken.lines += [(" ".join(parts), each) for each in (*tails, *map(replace, below))]
             item.line = replace(line, text=rest, inks=())
@@ -224,10 +230,9 @@ def is_guessed(ink: str, taken: Inked) -> bool:
 
 def unanswered(each: Sequence[Inked]) -> str:
     """The parts of a question without an answer, where others have one each."""
-    answered = {part for taken in each for part, _ in taken.lines}
-    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
-    lacking = dict.fromkeys(part for taken in each for part in taken.parts if part not in within)
-    return ", ".join(lacking) if len(answered) > 1 else ""
+    answered = set[str]().union(*(taken.answered for taken in each))
+    lacking = dict.fromkeys(part for taken in each for part in taken.parts if part not in answered)
+    return ", ".join(lacking) if len({part for taken in each for part, _ in taken.lines}) > 1 else ""
 
 
 def _below_option(items: Sequence[Item], place: int) -> list[Item]:
@@ -249,13 +254,12 @@ def _parts_behind(parts: Sequence[str], label: str, within: bool) -> list[str]:
     return [*parts[:at], label] if at < len(around) or (within and bare in ("a", "i", "1")) else []
 
 
-def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
-    """A line's text with its ticked option, and this; without its tick, and the remark behind this."""
+def _marked(line: Line, span: tuple[int, int], is_chosen: bool) -> tuple[str, str]:
+    """A line's text with its ticked option, without a tick of letters, and the remark behind this, or the option."""
     cell = line.text[slice(*span)]
-    if ink == TICKED:
-        return line.text, _LABEL.sub("", cell, count=1)
-    text, remark = _TICKS.split(cell, maxsplit=1)
-    return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
+    text, *remark = _TICKS.split(cell, maxsplit=1)
+    rest = f"{line.text[: span[0]]}{text}{line.text[span[1] :]}" if remark else line.text
+    return rest, "".join(remark).strip() if is_chosen else _LABEL.sub("", text, count=1)
 
 
 def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened: bool) -> tuple[str, str]:

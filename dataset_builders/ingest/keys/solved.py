@@ -19,7 +19,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import NEW, inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -229,17 +229,15 @@ def _difference(question: str, copy: str, stem: str, worded: bool) -> tuple[str,
         if len(filled) > _REMARK if copy[whole.start()] == "|" else goes_on:
             new.update(within)
     taken = take_ink(_looking_new(copy, theirs, new), 0, (), NEW)
-    answered = {part for part, _ in taken.lines}
-    lines = [(_part_of(part, taken.parts, answered), item.line) for part, item in taken.lines if item.line]
+    lines = [(_part_of(part, taken), item.line) for part, item in taken.lines if item.line]
     return _parted([*answers, *taken.fills], lines)
 
 
-def _part_of(part: str, parts: Sequence[str], answered: Set[str]) -> str:
+def _part_of(part: str, taken: Inked) -> str:
     """The part of an answer; if it is the only one that has one, that around it."""
     around = part.rpartition(" ")[0]
-    others = {other for other in parts if other.rpartition(" ")[0] == around} - {part}
-    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
-    return around if others and others.isdisjoint(within) else part
+    others = {other for other in taken.parts if other.rpartition(" ")[0] == around} - {part}
+    return around if others and others.isdisjoint(taken.answered) else part
 
 
 def _looking_new(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[Item]:
