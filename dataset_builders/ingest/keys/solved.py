@@ -19,7 +19,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line
+from livek12.dataset_builders.ingest.pages.blocks import TICKED, UNREAD, Block, Box, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
 from livek12.dataset_builders.ingest.questions.options import split
@@ -87,9 +87,12 @@ def aligned_entries(
     for index in [at for at in spans if are_copies and at not in copies and places[at].style.startswith("answer")]:
         entry = of_lines(drafts[index], spans[index], places[index].end, name)
         copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
-    for index, label in _labels_in_ink(drafts, places, spans).items():
-        if index in copies and not is_label(copies[index].answer):
-            copies[index] = replace(copies[index], answer=label)
+    for index, (label, ticked) in _chosen(drafts, places, spans, stream).items():
+        entry = copies.get(index, Entry(0, "-"))
+        if index in copies and label and not is_label(entry.answer):
+            copies[index] = replace(entry, answer=label)
+        elif not (label or entry.answer or entry.solution):
+            copies[index] = replace(entry, solution=ticked or None)
     solved = {index: entry for index, entry in copies.items() if entry.answer or entry.solution}
     used = {id(item) for index in solved for item in spans[index] if index != max(copies)}
     used = used if 2 * len(solved) > len(copies) else set()
@@ -150,16 +153,19 @@ def _has_drawn(draft: Draft, items: Sequence[Item]) -> bool:
     )
 
 
-def _labels_in_ink(
-    drafts: Sequence[Draft], places: Mapping[int, KeyPlace], spans: Mapping[int, Sequence[Item]]
-) -> dict[int, str]:
-    """Labels of the options that copies of choices set in an ink of their own."""
+def _chosen(
+    drafts: Sequence[Draft], places: Mapping[int, KeyPlace], spans: Mapping[int, Sequence[Item]], stream: Stream
+) -> dict[int, tuple[str, str]]:
+    """Labels of the options that copies set otherwise; what is ticked where the paper has no options."""
     questions = [(own, places[index].end, drafts[index].options) for index, own in spans.items()]
-    labels: dict[int, str] = {}
+    chosen: dict[int, tuple[str, str]] = {}
     for ink in inks_of(questions):
-        each = (take_ink([*map(replace, items)], end, options, ink) for items, end, options in questions)
-        labels |= {index: taken.chosen for index, taken in zip(spans, each, strict=True) if taken.chosen}
-    return labels
+        for index, (own, end, options) in zip(spans, questions, strict=True):
+            taken = take_ink([*map(replace, own)], end, options, ink)
+            ticked = solution_of([taken]) if ink == TICKED and not options else []
+            if taken.chosen or ticked:
+                chosen[index] = taken.chosen, compose(ticked, stream.columns).text
+    return chosen
 
 
 def _with_labels(drafts: Sequence[Draft], copies: Mapping[int, Entry], listed: Sequence[Entry]) -> list[Entry]:
