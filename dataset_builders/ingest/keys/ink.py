@@ -24,16 +24,10 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
-FEWEST: Final = 3
-"""Questions that make a habit."""
-_AMID: Final = 4
-"""So many answers in the ink outweigh one word of a question in it."""
-_MOST_LOOKS: Final = 12
-"""Of one paper."""
-_SHORT: Final = 3
-"""Letters of a label or sign, which may come again."""
-_BEGIN: Final = 20
-"""Letters of an option's first line that tell it from the others'."""
+FEWEST, _AMID, _MOST_LOOKS = 3, 4, 12
+"""Questions that make a habit; answers in the ink that outweigh one word of a question in it; looks of one paper."""
+_SHORT, _BEGIN = 3, 20
+"""Letters of a label or sign, which may come again, and of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
 _BELOW, _FILLED = "below", "filled"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule."""
@@ -49,13 +43,11 @@ _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
 _LINK: Final = re.compile(r"://|www\.|\w\.(?:com|org|net|edu|io|kr|cn)\b")
-"""Set otherwise, it answers nothing."""
 _REFERENCE: Final = re.compile(
     r"(?:(?:Fig(?:ure|s)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}", re.I
 )
-"""The question's in any ink."""
 _MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
-"""Bare points."""
+"""Bare points: with links and references, the question's in any ink."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -88,7 +80,7 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        answers = any(not (says_worth(item.text) or _is_asked(item.text)) for _, item in self.lines)
+        answers = [item for _, item in self.lines if not (says_worth(item.text) or _is_asked(item.text))]
         return bool(self.fills or self.chosen or answers) and not self.begins
 
     @property
@@ -199,12 +191,13 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if own and not whole:
-            is_chosen = any((place, at) in kept for at in range(len(own)))
-            marked = _marked(line, own[0], is_chosen) if ink == TICKED else _without(line, own, taken, opened[place])
-            rest, tail = marked
-            below = _below_option(items, place) if ink == TICKED and not is_chosen else []
+            if ink == TICKED:
+                rest, tail = _marked(line, own[0], not kept.isdisjoint((place, at) for at in range(len(own))))
+            else:
+                rest, tail = _without(line, own, taken, opened[place])
             tails = [replace(item, line=replace(line, text=tail, inks=(), pictures=[]))] if tail else []
-            taken.lines += [(" ".join(parts), each) for each in (*tails, *map(replace, below))]
+            tails += map(replace, _below_option(items, place) if tails and ink == TICKED else ())
+            taken.lines += [(" ".join(parts), each) for each in tails]
             item.line = replace(line, text=rest, inks=())
         taken.rest.append(item)
     return taken
@@ -268,8 +261,6 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
         bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
-        if _is_asked(piece):
-            continue
         if bracketed:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
@@ -319,12 +310,9 @@ def inks_of(questions: Sequence[Question]) -> list[str]:
     answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
-    inks = []
-    for look, own in answered.items():
-        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
-        if own and (habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
-            inks.append(look)
-    return inks
+    most, most_choices = (max(FEWEST, len(of) / 2) for of in (questions, choices))
+    habits = {look: signed if look in _SIGNS else own for look, own in answered.items() if own}
+    return [look for look, own in habits.items() if len(own) >= most or len(answered[look] & choices) >= most_choices]
 
 
 def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
@@ -340,24 +328,23 @@ def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
     """A body whose questions begin where they do without the lines in the ink, if none is lost so."""
-    inked = {id(item) for item in stream.items if any(_is_line(item, ink) for ink in inks)}
+    inked = {id(item) for item in stream.items if any(_is_line(item.line, ink) for ink in inks)}
     inked &= {at for at, owner in body.owners.items() if owner >= 0}
     again = segment(replace(stream, items=[item for item in stream.items if id(item) not in inked]))
     owners = {id(each.items[0]): each for each in again.segments}
     if {id(each.items[0]) for each in body.segments} - {*owners} - inked:
         return body
-    places = {id(item): place for place, item in enumerate(stream.items)}
     last = None
     for item in stream.items:
         last = owners.get(id(item), last)
         if last and id(item) in inked:
             last.items.append(item)
+    places = {id(item): place for place, item in enumerate(stream.items)}
     for each in again.segments:
         if not inked.isdisjoint(map(id, each.items)):
             each.items.sort(key=lambda item: places.get(id(item), 0))
     return again
 
 
-def _is_line(item: Item, ink: str) -> bool:
-    line = item.line
+def _is_line(line: Line | None, ink: str) -> bool:
     return bool(line and not _LABEL.match(line.text) and _is_whole(line, _spans(line, ink), 0))
