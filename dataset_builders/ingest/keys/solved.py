@@ -38,19 +38,13 @@ from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import compose
 
-_MOST, _FEWEST_TOKENS = 0.5, 5
-"""Share of the questions of a solved paper; tokens of a question."""
-_LONGEST: Final = 5000
-"""Tokens compared: beyond these a question is none."""
-_RUN: Final = 3
-"""Tokens of a question in a row that are no chance."""
-_FEWEST_RUNS = 3
-"""Questions that make a habit."""
+_MOST, _FEWEST_TOKENS, _LONGEST = 0.5, 5, 5000
+"""Share of the questions of a solved paper; tokens of a question, and beyond which it is none."""
+_RUN, _FEWEST_RUNS = 3, 3
+"""Tokens of a question in a row that are no chance; questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
-_ALIKE: Final = 0.02
-"""Of the page: widths and heights of one picture in a paper and its copy differ by less."""
-_SIGNED: Final = 0.5
-"""The confidence of a sign behind an option, if it was read from a picture."""
+_ALIKE, _SIGNED = 0.02, 0.5
+"""Of the page, by which sizes of one picture differ; confidence of a sign behind an option in a picture of a page."""
 _REMARK, _WORK = 2, 24
 """Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
@@ -84,9 +78,13 @@ def aligned_entries(
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     are_copies = len(copies) > max(1, _MOST * len(drafts))
-    for index in [at for at in spans if are_copies and at not in copies and places[at].style.startswith("answer")]:
+    words = Counter(places[at].style for at in copies if places[at].style[:1].isalpha())
+    heads = ("answer", *(style for style, _ in words.most_common(1))) if are_copies else ()
+    for index in [at for at in spans if at not in copies and places[at].style.startswith(heads)]:
         entry = of_lines(drafts[index], spans[index], places[index].end, name)
-        copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
+        repeats = any(map(PaperWords([drafts[index].markdown]).has, (entry.solution or "").split("\n")))
+        unsure = _REWORDED if repeats else entry.unsure
+        copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
     for index, (label, ticked) in _chosen(drafts, places, spans, stream).items():
         entry = copies.get(index, Entry(0, "-"))
         if index in copies and label and not is_label(entry.answer):
