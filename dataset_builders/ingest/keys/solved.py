@@ -101,7 +101,7 @@ def aligned_entries(
         listed = listed_entries(drafts, paper, stream, name, headings, by_words)
     answered = {entry.of for entry in listed if entry.of and (entry.answer or entry.solution)}
     if are_copies and (used or len(answered) <= len(solved)):
-        return _with_labels(drafts, copies, listed)
+        return [*copies.values()]
     copied = [entry for entry in solved.values() if entry.of not in answered or not (are_copies or entry.unsure)]
     return [*copied, *(entry for entry in listed if entry.of not in {own.of for own in copied})]
 
@@ -164,18 +164,6 @@ def _chosen(
             if taken.chosen or ticked:
                 chosen[index] = taken.chosen, compose(ticked, stream.columns).text
     return chosen
-
-
-def _with_labels(drafts: Sequence[Draft], copies: Mapping[int, Entry], listed: Sequence[Entry]) -> list[Entry]:
-    """Entries of copies, choices among them with the labels of a list that has those of all without one."""
-    entries = {entry.of: entry for entry in copies.values()}
-    bare = [draft for draft in drafts if draft.options and not (draft.id in entries and entries[draft.id].answer)]
-    labels = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
-    if len(bare) >= _FEWEST_RUNS and {draft.id for draft in bare} <= {*labels}:
-        for draft in bare:
-            entry = entries.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
-            entries[draft.id] = replace(entry, answer=labels[draft.id])
-    return [*entries.values()]
 
 
 def _signed(draft: Draft, copy: str) -> str:
