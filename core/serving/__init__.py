@@ -75,7 +75,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 4_000_000
 """Bytes of a request."""
-_CHANGING = frozenset({"/review/act", "/review/regrade", "/review/points", "/review/wording", "/review/try"})
+_CHANGING = frozenset(f"/review/{name}" for name in ("act", "head", "like", "regrade", "points", "wording", "try"))
 """Addresses that change something."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

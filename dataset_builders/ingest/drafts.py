@@ -115,7 +115,7 @@ class Draft(Record):
 
 
 class KeyFile(Record):
-    """A PDF of answers, whose pages are kept as pictures."""
+    """A file of answers; the pages of a PDF are kept as pictures."""
 
     name: str
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -144,6 +144,7 @@ class IngestedPaper(Record):
         errors: numbers, texts, printed counts and sums that are missing.
         unmatched: keys without a question, and missing numbers.
         made_by: hash of PDF, options and code; while it is the same, the paper is not done again.
+        options: `paper.Options` without the keys; None in records of earlier versions.
     """
 
     paper_id: str
@@ -166,3 +167,10 @@ class IngestedPaper(Record):
     notes: list[str] = []
     account: list[PageAccount] = []
     made_by: str = ""
+    options: dict[str, str | bool | list[str] | None] | None = None
+
+    @property
+    def heads(self) -> list[str]:
+        """The examples of first lines that it was ingested with."""
+        heads = (self.options or {}).get("heads")
+        return heads if isinstance(heads, list) else []

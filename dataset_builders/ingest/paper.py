@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter, ValidationError
+
 from livek12.core.errors import UserError
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
@@ -25,7 +27,7 @@ from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import checked
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv
+from livek12.dataset_builders.ingest.keys.entries import TABLES, Entry, entries_of_csv
 from livek12.dataset_builders.ingest.keys.listed import candidates
 from livek12.dataset_builders.ingest.keys.pictures import KeyPictures, without_letters
 from livek12.dataset_builders.ingest.keys.solved import aligned_entries
@@ -69,6 +71,24 @@ class Options:
     heads: tuple[str, ...] = ()
 
 
+def options_of(paper: IngestedPaper) -> Options:
+    """The options that a paper was ingested with, but its keys; UserError if they are unknown or name a model."""
+    again = f"{paper.source}: repeat livek12 ingest"
+    try:
+        options = TypeAdapter(Options).validate_python(paper.options)
+    except ValidationError:
+        raise UserError(f"{again}: another version of livek12 read it and kept no options that can be used") from None
+    if options.parser or options.how not in ("auto", "text", "ocr"):
+        raise UserError(f"{again}, with --head: it was read with {options.parser or f'--how {options.how}'}")
+    return options
+
+
+def _kept(options: Options) -> dict[str, object]:
+    """Options as a record keeps them: without paths of keys, which it names, and without arguments of engines."""
+    kept = {**vars(options), "heads": [*options.heads], "parser": options.parser.partition(":")[0], "vlm": ""}
+    return {name: value for name, value in kept.items() if name != "answers"}
+
+
 @dataclass
 class IngestOutcome:
     """The papers, the ids of those that were not done again, and a line for each unusable PDF."""
@@ -85,8 +105,12 @@ def ingest(
     step: Callable[[], None] = lambda: None,
     parser: Parser | None = None,
     reader: Reader | None = None,
+    check: Callable[[IngestedPaper], None] = lambda paper: None,
 ) -> IngestOutcome:
-    """Ingests papers, `step` after each page; UserError if the folder, the template or the key cannot be used."""
+    """Ingests papers, `step` after each page; UserError if the folder, the template or the key cannot be used.
+
+    `check` sees each paper before it is stored; if it raises UserError, the paper is not.
+    """
     if not all(map(is_source, pdfs)):
         needed(options.how)
     folder = Folder(out)
@@ -95,10 +119,10 @@ def ingest(
     outcome = IngestOutcome()
     with folder.alone():
         for file in key.files:
-            folder.save_key(file, [page.image for page in key.pages[file.name]])
+            folder.save_key(file, [page.image for page in key.pages.get(file.name, ())])
         for pdf in pdfs:
             try:
-                _one(pdf, folder, options, template, key, parser, reader, step, outcome)
+                _one(pdf, folder, options, template, key, parser, reader, step, check, outcome)
             except UserError as error:
                 line = one_line(error)
                 outcome.failed.append(line if pdf.name in line else f"{pdf.name}: {line}")
@@ -117,6 +141,7 @@ def _one(
     parser: Parser | None,
     reader: Reader | None,
     step: Callable[[], None],
+    check: Callable[[IngestedPaper], None],
     outcome: IngestOutcome,
 ) -> None:
     digest = _digest(pdf)
@@ -134,12 +159,13 @@ def _one(
             pages.append(replace(page, image=b""))  # one picture at a time is in memory
             step()
         paper, pictures = read_paper(pdf, pages, paper_id, digest, options, template, key, parser)
+        check(paper)
     except UserError:
         if before is None:
             folder.forget_pages(paper_id)
         raise
     folder.forget_pages(paper_id, beyond=len(pages))
-    folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
+    folder.save(paper.model_copy(update={"made_by": made_by, "options": _kept(options)}), pictures)
     outcome.papers.append(paper)
 
 
@@ -236,7 +262,7 @@ class AnswerKey:
     Attributes:
         problems: a line for each bad row.
         unread: a line for each PDF or page that cannot be read.
-        files: the PDFs.
+        files: all of them.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -256,7 +282,7 @@ class AnswerKey:
         """
         key = cls(name=", ".join(file.name for file in files), sha256="".join(map(_digest, files)))
         for file in files:
-            if file.suffix.lower() in (".csv", ".tsv", ".txt"):
+            if file.suffix.lower() in TABLES:
                 entries, problems = entries_of_csv(file)
                 if not entries:
                     raise UserError(_no_answers(file))
@@ -264,6 +290,8 @@ class AnswerKey:
                 key.entries += [replace(entry, source=file.name) for entry in entries]
             else:
                 key._read_pdf(file)
+            pages = sum(page.width > 0 for page in key.pages.get(file.name, ()))
+            key.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=pages))
         return key
 
     def entries_for(
@@ -283,7 +311,6 @@ class AnswerKey:
             self.unread.append(f"the key was not read: {one_line(error)}")
             return
         self.pages[file.name] = pages
-        self.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=len(pages)))
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
         if not candidates(flatten(pages).items, file.name):
             self.unread.append(f"the key was not read: {_no_answers(file)}")

@@ -14,6 +14,7 @@ from livek12.core.records import IMAGE_MARK, Language
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.keys.answers import split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import keyed
@@ -25,6 +26,10 @@ from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
 from livek12.dataset_builders.ingest.templates import load_template
 
 _LABEL = re.compile(r"\s*[(（\[【]")
+_GAP = re.compile(r"(?<=\S)\s{4,}\S{1,8}$")
+"""A gap with the points at the end of a line, which the other pages decide how to read."""
+LONGEST_HEAD = 60
+"""Characters of a line that tell it from others."""
 _NUMBER = re.compile(r"\s*[(（\[【]?\s*(\d{1,3})(?!\d|[.．]\d)\s*[.．、:：)）\]】]?\s*")
 
 
@@ -98,6 +103,19 @@ def read_answer(key: Path, boxes: Sequence[Box], draft: Draft) -> Draft:
     made = keyed(blank, Entry(0, answer or "", solution=solution), "a box")
     unread = not (made.answer or made.solution)
     return made.model_copy(update={"solution": text if unread else made.solution or (draft.options and draft.solution)})
+
+
+def read_head(paper: Path, box: Box, language: Language, how: How) -> str:
+    """The beginning of the first line in a box, as its page reads; "" if there is none; UserError if a page is lost.
+
+    It is the first with half of its height in the box, or with half of a flatter box, else the first in it at all.
+    """
+    pages = extract_pages(paper, language=language, how=how, pages=range(box.page, box.page + 1))
+    lines = [item for item in flatten(list(pages)).items if item.text and box.shared(item.box)]
+    heights = [min(box.bottom, line.box.bottom) - max(box.top, line.box.top) for line in lines]
+    whole = [min(box.bottom - box.top, line.box.bottom - line.box.top) for line in lines]
+    covered = [line for line, height, most in zip(lines, heights, whole, strict=True) if 2 * height >= most]
+    return _GAP.sub("", (covered or lines)[0].text[:LONGEST_HEAD]) if lines else ""
 
 
 def _on_page(box: Box, boxes: Sequence[Box]) -> Box:

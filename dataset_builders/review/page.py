@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
 from livek12.core.errors import UserError
 from livek12.core.question_types import type_names
@@ -166,6 +167,7 @@ def summary(board: Board) -> dict[str, Any]:
                 "unmatched": paper.unmatched,
                 "errors": [_error(line) for line in paper.errors],
                 "notes": paper.notes,
+                "heads": paper.heads,
             }
         )
     names = sorted({by for entry in board.live() for by in entry.decided()})
@@ -414,6 +416,18 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: 
             if (problem := problems_of(copy).get("scheme")) or not draft.scheme or trial is None:
                 raise UserError(problem or "there is no scheme to mark by")
             return trial(draft, str(body.get("response") or "")[:LONGEST])
+
+        return answer(made)
+
+    @app.post("/review/head")
+    def post_head(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        return answer(lambda: {"text": store.head(str(body.get("paper") or ""), body.get("box"))})
+
+    @app.post("/review/like")
+    def post_like(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            heads = TypeAdapter(list[str]).validate_python(body.get("heads"))
+            return {"changed": store.find_like(str(body.get("paper") or ""), heads, body.get("anyway") is True)}
 
         return answer(made)
 

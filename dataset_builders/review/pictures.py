@@ -14,7 +14,9 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.folder import STATE
+from livek12.dataset_builders.ingest.keys.entries import TABLES
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.sources import is_source
 
 LARGEST = 100_000_000
 """Largest page to cut from, in pixels."""
@@ -97,14 +99,15 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 class Originals:
-    """Papers of a reviewed folder as printed: their PDFs in `pdfs`, if given, to read boxes and cut figures from."""
+    """Papers and keys of a reviewed folder as given: those in `pdfs`, to read boxes and cut figures from."""
 
     def __init__(self, root: Path, pdfs: Path | None = None) -> None:
         self._root = root
         self._files: dict[str, Path] = {}
-        for file in sorted(pdfs.glob("*.pdf")) if pdfs else ():
-            with file.open("rb") as stream:
-                self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
+        for file in sorted(pdfs.glob("*.*")) if pdfs else ():
+            if file.is_file() and (file.suffix.lower() in (".pdf", *TABLES) or is_source(file)):
+                with file.open("rb") as stream:
+                    self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
     def file(self, name: str, sha256: str) -> Path:
         """The PDF of that hash; raises UserError if it was not given."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from livek12.core.errors import UserError
 from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Draft, Figure, KeyFile
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.ingest.region import read_answer, read_region
+from livek12.dataset_builders.ingest.paper import ingest, options_of
+from livek12.dataset_builders.ingest.region import read_answer, read_head, read_region
+from livek12.dataset_builders.ingest.report import write_report
 from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
 from livek12.dataset_builders.review.forms import (
     as_draft,
@@ -144,6 +147,57 @@ class ReviewStore:
                 raise NotStored(f"{self._state}: does not take what you did ({reason}): make room") from None
             self.refresh()
             return action
+
+    def head(self, paper_id: str, box: Any) -> str:
+        """The beginning of the first line in a box on a page of a paper; "" if there is none."""
+        paper = self._paper(paper_id)
+        (place,) = _boxes([box], paper.pages)
+        options = options_of(paper)
+        return read_head(self._originals.file(paper.source, paper.sha256), place, paper.language, options.how)
+
+    def find_like(self, paper_id: str, heads: Sequence[str], anyway: bool = False) -> list[str]:
+        """Ingests a paper again, so that lines like these begin its questions.
+
+        Returns the questions that somebody worked on and that would change or go: then nothing is stored, except with
+        `anyway`. Raises UserError if the paper cannot be ingested so.
+        """
+        paper = self._paper(paper_id)
+        keys = [self._originals.file(key.name, key.sha256) for key in paper.keys]
+        options = replace(options_of(paper), heads=tuple(heads), answers=tuple(keys))
+        changed: list[str] = []
+
+        def check(new: IngestedPaper) -> None:
+            if new.paper_id != paper_id:
+                raise UserError(f"{paper.source}: is in this folder twice, as {new.paper_id} too")
+            changed.extend(() if anyway else self._changed_by(new))
+            if changed:
+                raise UserError("reviewed questions change")
+
+        _check_texts({"heads": heads}, {})
+        outcome = ingest([self._originals.file(paper.source, paper.sha256)], self.root, options, check=check)
+        if changed:
+            return changed
+        if outcome.failed:
+            raise UserError(outcome.failed[0])
+        write_report(self.root, [*self.refresh().papers.values()])
+        return []
+
+    def _paper(self, paper_id: str) -> IngestedPaper:
+        if paper := self.refresh().papers.get(paper_id):
+            return paper
+        raise UserError(f"paper {paper_id[:80]!r} is not there (any more); reload the page")
+
+    def _changed_by(self, new: IngestedPaper) -> list[str]:
+        """The questions that somebody worked on and that are others, or gone, once a paper is ingested so."""
+        with self._lock:
+            before = self.refresh()
+            after = Board([*(before.papers | {new.paper_id: new}).values()], self.actions.values()).entries
+        return [
+            id
+            for id, entry in before.entries.items()
+            if (entry.history or not entry.live)
+            and not (id in after and (after[id].live, after[id].fresh.digest) == (entry.live, entry.fresh.digest))
+        ]
 
     def _make(self, by: str, kind: str, draft: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         text = str(payload.get("text") or "").strip()

@@ -31,7 +31,7 @@ def review(
     host: Annotated[str, "Address to listen on."] = "127.0.0.1",
     reviewer: Annotated[str, "Your name; default: your user name."] = "",
     export: Annotated[Path | None, "Write the accepted questions to this folder, without serving the page."] = None,
-    pdfs: Annotated[Path | None, "Folder of the PDFs, to read drawn boxes and cut moved figures from."] = None,
+    pdfs: Annotated[Path | None, "Folder of the PDFs and keys, to read drawn boxes and cut moved figures from."] = None,
     status: Annotated[bool, "Print the state of the review, without serving the page."] = False,
     rater: Annotated[str, "For a run: your name; default: your user name."] = "",
     plan: Annotated[

@@ -17,6 +17,8 @@ import pytest
 from livek12.core.questions import load_questions
 from livek12.dataset_builders.review.store import ReviewStore
 from tests.dataset_builders.review.folders import make_folder
+from tests.dataset_builders.review.test_heads import TOPICS, cards
+from tests.dataset_builders.review.test_regions import place
 from tests.scripts.command import COMMAND, ROOT, livek12_here
 
 if TYPE_CHECKING:
@@ -317,3 +319,40 @@ def test_a_missing_question_is_drawn_on_its_page(ingested: Path, browser: Browse
     assert board.order[first.paper_id][:3] == [first.draft.id, f"{first.draft.id}-s2", third.draft.id]
     added = board.entry(f"{first.draft.id}-s2").copy("ann").form
     assert (added.number, added.question) == (second.draft.number, second.draft.question)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_questions_are_found_by_the_first_lines_of_two(tmp_path: Path, browser: Browser, width: int) -> None:
+    pdf, folder = cards(tmp_path / "cards.pdf"), tmp_path / "papers"
+    livek12_here("ingest", pdf, "--out", folder)
+    first = ReviewStore(folder, read_only=True).board.live()[0].draft.id
+    with ReviewStore(folder) as store:
+        store.act("ann", "reject", first, {"text": "no question"})
+    server = Server(folder, 0, None, "--pdfs", str(tmp_path))
+    try:
+        opened = Opened(browser, server.url, width)
+        page = opened.page
+        page.keyboard.press("h")
+        for topic in ("Tell a friend", f"Card / {TOPICS[0]}", f"Card / {TOPICS[1]}"):
+            (line,) = place(pdf, topic, topic)
+            page.evaluate(f"() => {{ document.querySelector('.scroll').scrollTop = {line['top']} * 300; }}")
+            sheet: Any = page.locator(".page").first.bounding_box()
+            chips = page.locator(".heads .chip").count()
+            page.mouse.move(sheet["x"] + 0.2 * sheet["width"], sheet["y"] + (line["top"] + 0.006) * sheet["height"])
+            page.mouse.down()
+            page.mouse.move(sheet["x"] + 0.22 * sheet["width"], sheet["y"] + (line["top"] + 0.012) * sheet["height"])
+            page.mouse.up()
+            page.wait_for_function(f"() => document.querySelectorAll('.heads .chip').length > {chips}")
+        page.locator(".heads .chip button").first.click()
+        assert page.locator(".heads .chip").all_inner_texts() == ["Card / Words×", "Card / Music×"]
+        page.click("[data-heads=find]")
+        assert first in page.locator(".dialog p").inner_text()
+        page.click(".dialog .act")
+        page.wait_for_function("() => document.querySelector('.toast')?.textContent === '6 questions in cards'")
+        assert page.locator(".rail [data-id]").count() == len(TOPICS)
+        assert page.locator(".heads .chip").count() == 0
+        page.keyboard.press("h")
+        assert page.locator(".heads .chip").count() == 2
+        assert opened.errors == []
+    finally:
+        server.kill()

@@ -340,6 +340,8 @@ def column_of(name: str) -> str:
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
 APART = re.compile(r"\s{3,}|\t")
+TABLES = (".csv", ".tsv", ".txt")
+"""Suffixes of keys that are no papers."""
 _FEWEST = 3
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 

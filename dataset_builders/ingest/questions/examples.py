@@ -47,6 +47,8 @@ _SAME: Final = 0.002
 """Half a distance that is no chance."""
 _LEVELS: Final = tuple("-–.．")
 _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
+_MOST_WORDS: Final = 4
+"""Words, or signs of Chinese and Korean, before the number of a label that has one example."""
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
 _MOST_ALIKE: Final = 0.6
@@ -145,7 +147,9 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
         alike = len({token.casefold() for token in tokens}) == 1
         behind = "".join(rows[0][place + 1 : place + 2]).strip()
         signed = not tokens[0].isascii() or behind in _CLOSES or not (behind or tokens[0].islower())
-        goes_on = alike and (tokens[0] in _CLOSES or not tokens[0].isascii())
+        goes_on = alike and (tokens[0] in _CLOSES or not (tokens[0].isascii() or last in _CLOSES))
+        if len(examples) == 1 and not counted and sum(map(bool, pieces)) > _MOST_WORDS:
+            break  # a number of the question
         if counted and not (goes_on or (forms[:1] == [_DIGITS] and last in _LEVELS)):
             break
         if forms and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):

@@ -9,6 +9,7 @@ let by = "", info = null, queue = [], q = null, id = "";
 let filter = { paper: "", state: "todo", doubt: "", order: "unsure" };
 let scale = 2, drawing = "", chosen = null, cursor = null, dialog = null;
 let opening = "", later = [];
+let heads = null; // of a paper: first lines that were dragged over, to find the other questions by them
 let waiting = [], busy = false, group = "", lost = "", timer = 0;
 const refused = {}; // by question and field: what was typed, and why it cannot be stored
 const KEPT_ALIVE = 15_000; // signs of a request that may outlive the page; browsers allow it 64 KiB
@@ -190,7 +191,7 @@ async function open(next, anew) {
   document.documentElement.lang = q.language;
   if (before !== q.paper) showPages();
   if (scale !== 1) { scale = fitting(); rescale(); }
-  showBoxes(); showRead(); showForm(); showFoot(); showRail();
+  showBoxes(); showHeads(); showRead(); showForm(); showFoot(); showRail();
   for (const part of [".app", ".work", ".read", ".form"]) $(part).scrollTop = 0;
   toBox();
   replay();
@@ -213,7 +214,7 @@ function refreshed(found) {
 
 function showDone() {
   q = null; id = "";
-  fill(".pages"); fill(".tools .title"); showFoot(); showRail();
+  fill(".pages"); fill(".tools .title"); showHeads(); showFoot(); showRail();
   fill(".read", h("div", { class: "done" }, h("b", {}, queue.length ? "Nothing left in this queue" : "No questions"), queue.length ? "Choose another above, or export: livek12 review DIR --export OUT" : ""));
   fill(".form");
 }
@@ -344,9 +345,11 @@ function renumber() {
   show([h("h3", {}, "Number of this question"), box, h("p", {}, "The questions behind it count on, until their numbers begin anew.")], box);
 }
 
+async function stored() { for (let n = 0; waiting.length && n < 50; n += 1) await new Promise(done => setTimeout(done, 100)); }
+
 /* The marks of an answer by the scheme as it is stored. */
 async function attempt(response) {
-  for (let n = 0; waiting.length && n < 50; n += 1) await new Promise(done => setTimeout(done, 100));
+  await stored();
   return ask("try", { by, draft: id, response });
 }
 
@@ -504,6 +507,7 @@ function startDrawing(event) {
     node.remove();
     const kind = drawing;
     draw(drawing);
+    if (kind === "head" && box && !page.dataset.sha256) return addHead(box, event.pointerType === "mouse");
     if (!box || box.right - box.left < .008 || box.bottom - box.top < .004) return;
     if (kind.startsWith("key")) act("key", { boxes: [box], sha256: page.dataset.sha256 || "", more: kind === "key more" });
     else if (page.dataset.sha256) toast("this is a page of the key: draw an answer on it (W)", true);
@@ -512,6 +516,51 @@ function startDrawing(event) {
     else { q.boxes = [...q.boxes, box]; send("edit", id, { fields: {}, boxes: q.boxes, group: "" }); showBoxes(); choose("place", q.boxes.length - 1); }
   };
 }
+
+// ---------------------------------------------------------------- questions by example
+function drawHeads() {
+  const paper = info.papers.find(one => one.paper_id === q?.paper);
+  if (paper && heads?.paper !== q.paper) heads = { paper: q.paper, texts: [...paper.heads], busy: "" };
+  draw("head"); showHeads();
+}
+
+function showHeads() {
+  const { texts, busy } = heads || {};
+  fill(".heads", ...!q || heads?.paper !== q.paper ? [] : [h("span", {}, busy || (texts.length ? "These begin questions:" : "Drag over the first line of a question, then of another.")),
+    h("button", { class: "mini", "data-heads": "find", disabled: !!busy, onclick: () => findLike() }, texts.length ? "find the others" : "find without examples"), h("button", { class: "mini", onclick: dropHeads }, "cancel"),
+    ...texts.map((text, place) => h("span", { class: "chip" }, text, h("button", { title: "remove", onclick: () => { texts.splice(place, 1); showHeads(); } }, "×")))]);
+}
+
+function dropHeads() { heads = null; draw(""); showHeads(); }
+
+/* Runs a request of the panel; its error is told, and changes nothing. */
+async function withHeads(busy, run) {
+  const own = heads;
+  own.busy = busy; showHeads();
+  try { await run(own); } catch (error) { toast(error.status ? error.message : "the server is gone", true); }
+  own.busy = ""; showHeads();
+}
+
+const addHead = (box, more) => {
+  if (more) draw("head");
+  return withHeads("reading …", async own => {
+    const { text } = await ask("head", { paper: own.paper, box: { ...box, bottom: Math.max(box.bottom, box.top + 1e-4), right: Math.max(box.right, box.left + 1e-4) } });
+    if (!text) toast("no line of text was read there", true);
+    else if (!own.texts.includes(text)) own.texts.push(text);
+  });
+};
+
+const findLike = anyway => withHeads("finding the others …", async own => {
+  await stored();
+  if (waiting.length) return toast("one moment: not everything is stored yet", true);
+  const { changed } = await ask("like", { paper: own.paper, heads: own.texts, anyway });
+  if (changed.length) return show([h("h3", {}, "Reviewed questions change"), h("p", {}, `${changed.join(", ")}: gone or read otherwise with these first lines. Decisions on them end; edits stay with the number of the question and may not fit.`), h("button", { class: "act", onclick: () => { close(); findLike(true); } }, "find the others all the same")]);
+  dropHeads();
+  await reload();
+  const rows = queue.filter(row => row.paper === own.paper);
+  await open(rows[0]?.id, true);
+  toast(`${rows.length} questions in ${own.paper}`);
+});
 
 function dropBox() {
   if (!chosen) return;
@@ -662,7 +711,7 @@ function pressed(event, again) {
   if (chosen && key.startsWith("Arrow")) { event.preventDefault(); return nudge(event); }
   const actions = { j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), a: accept, r: reject, o: () => act("reopen"), u: () => undo("undo"), U: () => undo("redo"),
     e: () => { const first = $(".form textarea"); first?.focus(); }, g: go, z: zoomToBox, "+": () => zoom(scale * 1.2), "=": () => zoom(scale * 1.2), "-": () => zoom(scale / 1.2), s: split, m: () => merge("next"), M: () => merge("previous"),
-    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), q: () => draw("question"), t: () => act("read"), w: () => draw("key"), W: () => draw("key more"), y: toKey, c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
+    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), q: () => draw("question"), h: drawHeads, t: () => act("read"), w: () => draw("key"), W: () => draw("key more"), y: toKey, c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
     1: () => choice("all"), 2: () => choice("todo"), 3: () => choice("conflict"), 4: () => choice("second") };
   const found = actions[key] || actions[key.toLowerCase()];
   if (found && !event.altKey) { event.preventDefault(); found(); }
@@ -691,8 +740,8 @@ function build() {
   document.body.append(h("div", { class: "app" },
     h("header", {}, h("span", { class: "brand" }), h("div", { class: "filters" }, ["paper", "state", "doubt", "order"].map(choose_)), h("div", { class: "progress" }), h("button", { class: "who", title: "change your name, see the agreement", onclick: rename }), h("button", { class: "mini", onclick: help, title: "keys" }, "?")),
     h("nav", { class: "rail", "aria-label": "queue" }),
-    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { "data-draw": "question", title: "draw the box of a question that is missing", onclick: () => draw("question") }, "question ", h("kbd", {}, "Q")), h("button", { title: "read this question again from its boxes", onclick: () => act("read") }, "read ", h("kbd", {}, "T")), h("button", { "data-draw": "key", title: "draw the box of this question's answer, on a page of the key", onclick: () => draw("key") }, "answer ", h("kbd", {}, "W")), h("button", { title: "to the key and back", onclick: toKey }, "key ", h("kbd", {}, "Y")), h("span", { class: "zoom" }, h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+"))),
-      h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
+    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { "data-draw": "question", title: "draw the box of a question that is missing", onclick: () => draw("question") }, "question ", h("kbd", {}, "Q")), h("button", { "data-draw": "head", title: "drag over the first lines of two questions, to find the others", onclick: drawHeads }, "first lines ", h("kbd", {}, "H")), h("button", { title: "read this question again from its boxes", onclick: () => act("read") }, "read ", h("kbd", {}, "T")), h("button", { "data-draw": "key", title: "draw the box of this question's answer, on a page of the key", onclick: () => draw("key") }, "answer ", h("kbd", {}, "W")), h("button", { title: "to the key and back", onclick: toKey }, "key ", h("kbd", {}, "Y")), h("span", { class: "zoom" }, h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+"))),
+      h("div", { class: "heads" }), h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
     h("section", { class: "work", "aria-label": "the question" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
     h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")),
       h("button", { class: "act dots", title: "more", "aria-label": "more", onclick: () => $("footer").classList.toggle("open") }, "⋯"),

@@ -34,6 +34,12 @@ def dressed(made: PageBlocks, *places: int, **look: str) -> PageBlocks:
 BOLD = dressed(
     page("Why does ice float", "on a lake?", "It is cold.", "Name a star", "It is far.", "Draw it."), 0, 1, 3
 )
+MANY = dressed(
+    page("Why does ice float on 2 lakes?", "No.", "Say which star is the 3rd, or 4th.", "Yes.", "It is.", "Draw it."),
+    0,
+    2,
+    5,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +48,12 @@ BOLD = dressed(
         (page(*CARDS), ["Card A / Words", "Card B / Music"], "A B C D"),
         (page(*CARDS), ["Card B"], "A B C D"),
         (page(*FORMS), ["1. Why", "2. Why", "(1) What"], "1 2 1 2"),
+        (page("1.在左。", "2.求右。", "1.在上。", "2.在下。"), ["1.在左", "1.在上"], "1 2 1 2"),
         (page(*NUMERALS), ["第一大题", "第二大题"], "一 二 三"),
         (page("Q１ Say a.", "1. No.", "Q２ Say b.", "Q３ Say c."), ["Q1 Say", "Q2 Say"], "1 2 3"),
         (page("Task 1-1 Say.", "1. No.", "Task 1-2 Tell.", "Task 2-1 Do."), ["Task 1-1", "Task 1-2"], "1-1 1-2 2-1"),
         (BOLD, ["Why does ice", "Name a star"], "1 2"),
+        (MANY, [MANY.blocks[place].text for place in (0, 2)], "1 2 3"),
         (dressed(page("1. Say.", "1. No.", "2. No.", "2. Say."), 0, 3, look="#f00"), ["1. Say", "2. Say"], "1 2"),
         (page("Let $\\mathrm{B}^+$ be a tree.", "9. No.", "Let x be.", "8. No."), ["Let B+ be", "Let x"], "1 2"),
     ],
