@@ -18,7 +18,6 @@ from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.examples import heads_like
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
@@ -227,7 +226,6 @@ class Body:
     Attributes:
         front: before the first question.
         answers: behind their title.
-        part_heads: titles of parts of questions.
         named: numbered lines that name a type, 6. 选择题, and are titles.
     """
 
@@ -235,7 +233,6 @@ class Body:
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
-    part_heads: list[Item] = field(default_factory=list)
     named: list[Item] = field(default_factory=list)
 
     @property
@@ -282,22 +279,14 @@ def segment(stream: Stream) -> Body:
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
-    inner = set() if shown else _part_heads(items, chosen, heads)
     pairs = pairwise(() if shown else chosen)
     typed = [(a, b) for a, b in pairs if b.number == 1 and section_type(items[a.place].text)]
     ends = [place for place in titles if not is_part_of_section(items[place].text)]
     named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
-    named |= heads - inner
+    named |= heads
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
-    if inner:
-        chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
-        body.part_heads = [items[place] for place in sorted(inner)]
     ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
-    order = rejoin_columns(items, [anchor.place for anchor in chosen])
-    if order != list(range(len(items))):
-        items = [items[place] for place in order]
-        chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = [*_masthead(items, chosen, part_of), *ruled]
     before = items[: chosen[0].place if chosen else 0]
     body.front = [*{id(item): item for item in (*before, *masthead)}.values()]
@@ -354,35 +343,6 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     rules = range(first[0].place, later[0].place)
     end = next((place for place in rules if is_section(items[place].text)), rules.stop)
     return rules[: end - rules.start] if 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later) else range(0)
-
-
-def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
-    """Places of titles, Part A to Part C or of those `ranked`, that are those of parts of questions.
-
-    They begin behind a question's number, and the numbers go on behind them.
-    """
-    titles = [
-        (place, name, rank)
-        for place, item in enumerate(items)
-        for name, rank in (rank_in_series(item.text) if place in ranked else filter(None, [rank_of(item.text)]))
-    ]
-    begun = [anchor.place for anchor in chosen]
-    behind = {place: bisect(begun, place) for place, *_ in titles}
-    heads: set[int] = set()
-    for word in {name for _, name, _ in titles}:
-        runs: list[list[int]] = []
-        last = 0
-        for place, name, rank in titles:
-            if name == word:
-                if not runs or rank <= last:
-                    runs.append([])
-                runs[-1].append(place)
-                last = rank
-        firsts = [(run, chosen[max(0, behind[run[0]] - 1) :][:2]) for run in runs if behind[run[0]]]
-        within = [run for run, near in firsts if len(near) == 1 or near[1].number == near[0].number + 1]
-        bare = [run for run in within if any(behind[a] == behind[b] for a, b in pairwise(run))]
-        heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
-    return heads
 
 
 def _answers_begin(stream: Stream) -> int:
@@ -576,12 +536,11 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
-    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
+    named = {id(item) for item in body.named}
     bounds = [
         place
         for place, item in enumerate(items)
         if item.line
-        and id(item) not in inner
         and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
     ]
     own_pages = any(anchor.label.isalpha() for anchor in chosen.values())
@@ -603,7 +562,7 @@ def _distribute(
             silent = column
         elif silent:
             continue
-        elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
+        elif _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
         elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
             if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
