@@ -488,9 +488,9 @@ class _Sorter:
         self.numbers: set[int] = set()
         self.earlier = 0
 
-    def title(self, item: Item, within: bool = False) -> None:
+    def title(self, item: Item) -> None:
         """Begins a section."""
-        within = (within or is_part_of_section(item.text)) and bool(self.section.title)
+        within = is_part_of_section(item.text) and bool(self.section.title)
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
@@ -567,8 +567,6 @@ def _distribute(
         elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
             if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
                 sorter.target.append(item)  # an answer stands below
-        elif place in passages and passages[place].is_title:
-            sorter.title(item, within=True)
         elif place in passages:
             sorter.shared(item, passages[place])
         else:
