@@ -39,7 +39,6 @@ from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
-_BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]）]$"), 4
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
@@ -147,11 +146,7 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    fixed, first = {*bounds, *passages}, min(heads, default=len(items))
-    return {
-        _page_top(items, place, fixed) if passage.numbers and place > first else place: passage
-        for place, passage in passages.items()
-    } | _titles(items, {*bounds, len(items)}, first)
+    return passages | _titles(items, {*bounds, len(items)}, min(heads, default=len(items)))
 
 
 def _guessed(
@@ -198,19 +193,6 @@ def _titles(items: Sequence[Item], bounds: Collection[int], first: int) -> dict[
     alone = (at for at, item in enumerate(items) if many[item.box.page] == 1 and at > first and item.line)
     own = [at for at in alone if at + 1 in bounds and at not in bounds and _is_title(items[at].text)]
     return dict.fromkeys(own, SharedText(None))
-
-
-def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
-    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
-    here = items[place].box.page, items[place].column
-    first = place
-    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
-        first -= 1
-        text = items[first].text
-        if is_running(text) or _is_of_question(text) or begins_answer(text):
-            return place
-    above = items[first - 1] if first else None
-    return first if above is None or (above.box.page, above.column) != here else place
 
 
 def _is_of_question(text: str) -> bool:
