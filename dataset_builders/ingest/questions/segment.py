@@ -527,8 +527,7 @@ def _distribute(
     bounds = [
         place
         for place, item in enumerate(items)
-        if item.line
-        and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
+        if item.line and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
     ]
     own_pages = any(anchor.label.isalpha() for anchor in chosen.values())
     passages = {} if own_pages else find_passages(items, chosen, bounds, columns)
@@ -660,9 +659,6 @@ _LONGEST_INSTRUCTIONS = 400
 _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
 _LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
-_BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
-_SPAN = re.compile(r"\d{1,3}\s*[~∼～–-]\s*\d{1,3}")
-"""Numbers of the questions of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
@@ -686,7 +682,7 @@ def _share_texts(body: Body) -> None:
             not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own))
         ):
             continue
-        if long and not (labelled or _SPAN.search(own[0].section.title)):
+        if long and not (labelled or passage_range(own[0].section.title)):
             shown = one_line(own[0].section.title, 40)
             guess = f"text below its section's title stands in each of its questions: {shown!r}"
         elif not titled:
@@ -736,18 +732,9 @@ def _add_unnumbered(body: Body) -> None:
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
-        if listed := _listed(items, bullets=section_type(section.title) is not None):
+        if listed := _listed(items):
             own = [
-                Segment(
-                    number,
-                    end,
-                    some,
-                    section,
-                    part,
-                    label=label,
-                    stray=not label,
-                    guess=without_number(some[0]) * (not label),
-                )
+                Segment(number, end, some, section, part, label=label)
                 for number, (label, end, some) in enumerate(listed, 1)
             ]
         elif place and items and (whole or asks(alone)):
@@ -761,14 +748,12 @@ def _add_unnumbered(body: Body) -> None:
         section.items = section.items[: section.items.index(own[0].items[0])]
 
 
-def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … or of bullets, each of which asks or has a list further in."""
+def _listed(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
+    """Letters, ends and lines of a list (a), (b), …, each of which asks or has a list further in."""
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
-    if bullets and not heads:
-        heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]
     edge = min((items[place].box.left for place, _ in heads), default=0.0)
     outer = [(place, match) for place, match in heads if items[place].box.left - edge < _LEVEL]
-    letters = [match[1] or match[2] or "" for _, match in outer]
+    letters = [match[1] or match[2] for _, match in outer]
     if len(outer) < _FEWEST or not "abcdefghijklmnopqrstuvwxyz".startswith("".join(letters).lower()):
         return []
     pieces = []

@@ -345,16 +345,10 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
-    elif _has_form(block):
+    elif block.kind in ("table", "figure") and FORM.sub("", text := squeezed(block.text)) != text:
         _add_form(block, page, stream)
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
-
-
-def _has_form(block: Block) -> bool:
-    """Checks for a table or drawing with boxes for marks."""
-    text = {"table": block.text, "figure": squeezed(block.text)}.get(block.kind, "")
-    return bool(text.strip()) and FORM.sub("", text) != text
 
 
 def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
