@@ -70,8 +70,14 @@ _AGAIN = 0.25
 _ALL_PAGES = 2
 _LEVEL = 0.012
 """Largest distance of numbers in one column, of the page's width."""
+_ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _RIGHT, _SHORT = 0.3, 12
 """Of the page's width from the left edge of its column: a number that begins there is a mark, in a line so short."""
+_WRAPPED, _FULL = 0.3, 0.2
+"""Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
+lines may lack."""
+_COLUMN = 0.25
+"""Of the page's width: narrower paragraphs are short lines, as keys have them, not full ones."""
 _SURE = 1.0
 """Least weight of a number that is almost surely a question's."""
 _LETTERED = re.compile(r"\s*(?:(?:Problem|Task|Question)\s+([A-Z])\b\s?[:：.．]?|([A-Z])\s?[:：.．](?=\s+\S))")
@@ -445,7 +451,7 @@ def _weighed(items: Sequence[Item], candidates: _Heads) -> list[_Candidate]:
         steps = [_step(a, b, False) == 0 for a, b in pairwise(some)]
         going = sum(map(any, zip([False, *steps], [*steps, False], strict=True)))
         weights[shape] = max(_LEAST if " " in shape else _SIGNED, going / len(some))
-    own = [replace(c, weight=c.weight * weights[c.shape]) for c in candidates]
+    own = [replace(c, weight=c.weight * weights[c.shape] * _share(items, c.place)) for c in candidates]
     own = _without_listings(own, items)
     lefts = _margins(items, own)
     return [_placed(candidate, items[candidate.place], lefts) for candidate in own]
@@ -484,6 +490,16 @@ def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
         return True
     says = item.text[-1:] == "=" or asks_something([item])
     return item.text[: candidate.end].strip().isdecimal() and not says
+
+
+def _share(items: Sequence[Item], place: int) -> float:
+    """Remaining weight of the number of a line that may continue the sentence of the one before."""
+    last, item = items[place - 1], items[place]
+    if not place or last.line is None or last.block is not item.block:
+        return 1.0
+    width = item.block.box.right - item.block.box.left
+    ended = _ENDED.search(last.text) or OF_OPTIONS.search(last.text) or width <= _COLUMN
+    return 1.0 if ended or last.box.right <= item.block.box.right - _FULL * width else _WRAPPED
 
 
 def _margins(items: Sequence[Item], candidates: _Heads) -> dict[tuple[int, int], float]:

@@ -56,6 +56,8 @@ _HEAD = both_scripts(
     rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]{{0,9}}(?:本[小大]?题\s{{0,9}})?(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
 )
 """A first line that ends in the points of its question: 第一题，本题共20分."""
+_BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
+"""Marks on a line of their own, below what they are for."""
 _EACH = (
     both_scripts(rf"(?:每\s*(?:小?[题題]|空|道题?|个)\s*(?:选对得|答对得|得|各)?|答对)\s*[+＋]?\s*{_NUMBER}\s*分"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?|分|점)\s*[*×xX]\s*\d{{1,2}}(?!\d|\s*=)", re.IGNORECASE),
@@ -187,7 +189,9 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = _sum(totals[0][1])
-        text = re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： ")
+        text = _with_marks(
+            re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
+        )
         own = marks(text)
         return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
     printed = marks(text, leading)
@@ -274,6 +278,18 @@ def _begin_lines(text: str, printed: Sequence[Mark]) -> list[int]:
     begins = [mark.start for mark in printed if mark.start and text[mark.start - 1] == "\n"]
     whole = any(text[mark.end :].lstrip(" ")[:1] in ("", "\n") for mark in printed)
     return begins if len(begins) == len(printed) > 1 and not whole else []
+
+
+def _with_marks(text: str, total: float) -> str:
+    """Moves marks on lines of their own, (3), that add up to the total behind their parts, as [3].
+
+    A question without parts repeats them, and loses them.
+    """
+    below = list(_BELOW.finditer(text))
+    if not below or sum(float(mark[1]) for mark in below) != total:
+        return text
+    parts = _PART.search(_BELOW.sub("", text))
+    return _BELOW.sub(lambda mark: f"    [{mark[1]}]" if parts else "", text)
 
 
 def _without(text: str, mark: Mark) -> str:

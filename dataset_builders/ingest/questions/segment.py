@@ -31,8 +31,10 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_section,
     is_type_name,
     names_answers,
+    numeral,
     passage_range,
     rank_in_series,
+    rank_of,
     short_titles,
     speaks_of_exam,
     title_answered,
@@ -383,7 +385,10 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
     firsts = {head: at for at, head in reversed([*enumerate(heads)])}
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
-    begins = [at for at in begins if chosen[at].part == chosen[at - 1].part]
+    sections = _new_sections(items)
+    above = {at: max((title for title in sections if title < chosen[at].place), default=-1) for at in begins}
+    new = {at for at in begins if above[at] > chosen[at - 1].place and sections[above[at]]}
+    begins = [at for at in begins if chosen[at].part == chosen[at - 1].part and at not in new]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
     again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
     again += _come_again(items, chosen[: begins[0]] if begins else chosen, forms)
@@ -421,6 +426,14 @@ def _come_again(items: Sequence[Item], heads: Sequence[Anchor], forms: Mapping[i
     place = below[bisect([*accumulate(map(len, lines))], places[0])]
     first = items[heads[0].place].box.page
     return [place] if forms.get(items[place].box.page) == forms.get(first) else []
+
+
+def _new_sections(items: Sequence[Item]) -> dict[int, bool]:
+    """Places of titles; true if no title before has the number or name."""
+    titles = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    names = [(numeral(text := items[place].text) or [0])[0] or rank_of(text) or _head_of(text) for place in titles]
+    firsts = dict(zip(reversed(names), reversed(titles), strict=True))
+    return {place: firsts[name] == place for place, name in zip(titles, names, strict=True)}
 
 
 def _head_of(title: str) -> str:

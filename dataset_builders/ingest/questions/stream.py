@@ -83,6 +83,8 @@ _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
+_CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
+"""A line of a table of contents, and how many make one."""
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
 _MARK = r"(?P<mark>[\[(（]\s*\d{1,3}\s*[\])）])?\s*"
@@ -150,7 +152,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     """The stream of a paper."""
     stream = Stream()
     ground = _ground(pages)
-    for page in pages:
+    for page in map(_without_contents, pages):
         stream.headings[page.number] = []
         labels = {block.caption for block in page.blocks if block.kind == "figure" and is_label(block.caption)}
         for block in page.blocks:
@@ -168,6 +170,16 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _pictures_behind_lines(stream.items)
     _pictures_behind_names(stream.items)
     return stream
+
+
+def _without_contents(page: PageBlocks) -> PageBlocks:
+    """A page whose lines with leaders and the numbers of pages, which go up, are headings."""
+    pairs = [(block, _CONTENTS.search(line.text)) for block in page.blocks for line in block.lines]
+    numbers = [int(match[1]) for _, match in pairs if match]
+    if len(numbers) < _FEWEST_CONTENTS or numbers != sorted(numbers) or len({*numbers}) < 2:
+        return page
+    own = {id(block) for block, match in pairs if match}
+    return replace(page, blocks=[replace(each, kind="header") if id(each) in own else each for each in page.blocks])
 
 
 def _edge_marks(stream: Stream) -> None:
