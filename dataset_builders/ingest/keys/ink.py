@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
@@ -28,8 +28,6 @@ FEWEST: Final = 3
 """Questions that make a habit."""
 _AMID: Final = 4
 """So many answers in the ink outweigh one word of a question in it."""
-_NEW: Final = 0.7
-"""Share of the words in the ink that a paper without answers does not have."""
 _MOST_LOOKS: Final = 12
 """Of one paper."""
 _SHORT: Final = 3
@@ -37,26 +35,27 @@ _SHORT: Final = 3
 _BEGIN: Final = 20
 """Letters of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-_BELOW, _FILLED, _RULED, _TICK = "below", "filled", "ruled", "tick"
+_BELOW, _FILLED, _TICK = "below", "filled", "tick"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+NEW: Final = "new"
+"""The look of what a copy has beyond its paper."""
 _SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
     r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
 )
-_LETTER: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+_LETTER: Final = re.compile(r"(?:[(（]|__)\s*([A-H]{1,4})\s*(?:[)）]|__)")
 _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
-_ASKED: Final = re.compile(
-    r"(?:[a-z]{1,9}://|www\.)\S+|(?:(?:Fig(?:ure|s|ures)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}",
-    re.I,
+_LINK: Final = re.compile(r"://|www\.|\w\.(?:com|org|net|edu|io|kr|cn)\b")
+"""Set otherwise, it answers nothing."""
+_REFERENCE: Final = re.compile(
+    r"(?:(?:Fig(?:ure|s)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}", re.I
 )
-"""A link, or a reference: the question's in any ink."""
+"""The question's in any ink."""
 _MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
 """Bare points."""
-_LINK: Final = re.compile(r"://|\w\.(?:com|org|net|edu|io|kr|cn)\b")
-"""Set otherwise, it answers nothing."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -89,9 +88,8 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        texts = [item.text for _, item in self.lines]
-        barred = [says_worth(text) or _LINK.search(text) or _MARKS.fullmatch(text) for text in texts]
-        return bool(self.fills or self.chosen or not all(barred)) and not self.begins
+        answers = any(not (says_worth(item.text) or _is_asked(item.text)) for _, item in self.lines)
+        return bool(self.fills or self.chosen or answers) and not self.begins
 
     @property
     def is_plain(self) -> bool:
@@ -103,10 +101,8 @@ class Inked:
         return bool(self) and (ink != "bold" or self.is_plain)
 
 
-def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
+def looks_of(line: Line, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
     """Places and looks of a line's parts; a bracket is `opened` at the end of the line above."""
-    if line is None:
-        return
     at = 0
     whole = f"{line.look} bold" if line.bold else line.look
     for look, text in line.inks or ((whole, line.text),):
@@ -121,26 +117,32 @@ def looks_of(line: Line | None, opened: bool = False) -> Iterator[tuple[int, int
         cell = max((start for start in cells if start <= match.start()), default=0)
         yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
     for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
-        start, end = match.span(match.lastindex or 0)
-        yield start - opened, end - opened, {_RULED if match[2] else _FILLED}
+        yield match.start(1) - opened, match.end(1) - opened, {_FILLED}
 
 
-def _spans(line: Line | None, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
+def _spans(line: Line, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
     """Places in the ink, behind a number."""
     spans: list[tuple[int, int]] = []
     for start, end, look in looks_of(line, opened):
-        if ink in look and end > skip and line:
+        if ink in look and end > skip:
             if spans and not line.text[spans[-1][1] : start].strip():
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((max(start, skip), end))
-    return [(a, b) for a, b in spans if line and _SIGN.search(line.text[a:b]) and not _is_asked(line.text[a:b])]
+    texts = (line.text[start:end] for start, end in spans)
+    return [span for span, text in zip(spans, texts, strict=True) if ink == NEW or _says_something(text)]
+
+
+def _says_something(text: str) -> bool:
+    """Checks for more than signs, a link, a reference, or points, whose bracket may be in another look."""
+    bare = text.strip("()（）[] .,;:。，")
+    points = not re.search(r"[(（\[]", bare) and says_worth(f"({bare})")
+    return bool(_SIGN.search(text)) and not (points or _is_asked(text))
 
 
 def _is_asked(text: str) -> bool:
-    """Checks for points alone, whose bracket may be in another look, for a link or a reference."""
-    bare = text.strip("()（）[] .,;:。，")
-    return bool(_ASKED.fullmatch(bare)) or (not re.search(r"[(（\[]", bare) and says_worth(f"({bare})"))
+    """Checks for bare points, a link or a reference, which are the question's in any ink."""
+    return bool(_MARKS.fullmatch(text) or _LINK.search(text) or _REFERENCE.fullmatch(text.strip("()（）[] .,;:。，")))
 
 
 def _are_labels(text: str, labels: str) -> bool:
@@ -160,48 +162,43 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     """Takes what is in the ink out of a question's items, in place."""
     taken = Inked()
     parts: list[str] = []
+    lines = [item.line or Line(text="", box=item.box) for item in items]
     opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
-    spans = [_spans(item.line, ink, skip * (place == 0), opened[place]) for place, item in enumerate(items)]
-    if ink in (_FILLED, _RULED):
+    spans = [_spans(line, ink, skip * (place == 0), opened[place]) for place, line in enumerate(lines)]
+    if ink == _FILLED:
         letters = "".join(option.label for option in options)
-        spans = [
-            [span for span in each if _are_labels(item.text[slice(*span)], letters)]
-            for item, each in zip(items, spans, strict=True)
-        ]
+        each = zip(lines, spans, strict=True)
+        spans = [[span for span in own if _are_labels(line.text[slice(*span)], letters)] for line, own in each]
         spans = spans if sum(map(len, spans)) == 1 else [[] for _ in items]
     if ink == TICKED and sum(bool(PART.match(item.text)) for item in items[1:]) > 1:
         options = ()  # each part has its own
-    set_so = _options_in(items, spans, options)
+    set_so = _options_in(lines, spans, options)
     if 2 * len(set_so) < len(options):
         taken.chosen = "".join(option.label for option in options if option.label in set_so)
         taken.options = [option.text for option in options if option.label in set_so]
     kept, begun, lettered = {*set_so.values()}, False, False
-    for place, item in enumerate(items):
-        line, begin = item.line, skip * (place == 0)
-        label = PART.match(line.text[begin:]) if line else None
+    for place, (item, line) in enumerate(zip(items, lines, strict=True)):
+        begin = skip * (place == 0)
+        label = PART.match(line.text[begin:])
         due = _parts_behind(parts, label[1], not begun) if label else []
         if ink == _BELOW:
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
         own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
-        whole = bool(line and own and ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
+        whole = (ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
         parts = due or parts
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
-        if line and own and not whole:
+        if own and not whole:
             rest, tail = (
                 _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken, opened[place])
             )
-            if tail:
-                own_line = replace(line, text=tail, inks=(), pictures=[])
-                taken.lines.append((" ".join(parts), replace(item, line=own_line)))
-            if ink == TICKED:
-                taken.lines += [
-                    (" ".join(parts), replace(below, line=below.line)) for below in _below_option(items, place)
-                ]
+            below = _below_option(items, place) if ink == TICKED else []
+            tails = [replace(item, line=replace(line, text=tail, inks=(), pictures=[]))] if tail else []
+            taken.lines += [(" ".join(parts), each) for each in (*tails, *map(replace, below))]
             item.line = replace(line, text=rest, inks=())
         taken.rest.append(item)
     return taken
@@ -222,7 +219,7 @@ def solution_of(each: Sequence[Inked]) -> list[Item]:
 
 def is_guessed(ink: str, taken: Inked) -> bool:
     """Checks that nothing but its look says that something is the answer."""
-    return ink not in (*_SIGNS, _RULED) and not taken.is_plain
+    return ink not in _SIGNS and not taken.is_plain
 
 
 def unanswered(each: Sequence[Inked]) -> str:
@@ -267,7 +264,7 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
         bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
-        if _MARKS.fullmatch(piece) or (bracketed and (says_worth(f"({piece})") or _LINK.search(piece))):
+        if _is_asked(piece):
             continue
         if bracketed:
             text = f"{text[:start]}{text[end:]}"
@@ -286,67 +283,55 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
 
 
 def _options_in(
-    items: Sequence[Item], spans: Sequence[Sequence[tuple[int, int]]], options: Sequence[Option]
+    lines: Sequence[Line], spans: Sequence[Sequence[tuple[int, int]]], options: Sequence[Option]
 ) -> dict[str, tuple[int, int]]:
-    """Places of the parts in the ink that are options, by label."""
+    """Places of the parts in the ink that are options, or the first lines of options, by label."""
     set_so: dict[str, tuple[int, int]] = {}
-    pieces = [
-        (place, at, squeezed(_LABEL.sub("", text, count=1)), squeezed(text))
-        for place, item in enumerate(items)
+    pieces = {
+        (place, at): (squeezed(text), squeezed(_LABEL.sub("", text, count=1)))
+        for place, line in enumerate(lines)
         for at, (start, end) in enumerate(spans[place])
-        if options and item.line and (text := item.line.text[start:end])
-    ]
+        if (text := line.text[start:end])
+    }
     for option in options:
         text = squeezed(option.text)
-        alike = (at for *at, bare, own in pieces if text in (bare, own) or _begins(text, bare) or _begins(text, own))
-        if piece := next(((place, at) for place, at in alike if (place, at) not in set_so.values()), None):
-            set_so[option.label] = piece
+        for place, (whole, bare) in pieces.items():
+            begins = len(bare) > _BEGIN and text.startswith(bare)
+            if place not in set_so.values() and (begins or text in (whole, bare)):
+                set_so[option.label] = place
+                break
     return set_so
-
-
-def _begins(text: str, piece: str) -> bool:
-    """Checks for the first line of an option."""
-    return len(piece) > _BEGIN and text.startswith(piece)
 
 
 Question = tuple[Sequence[Item], int, Sequence[Option]]
 """Items, the end of the number in the first, options."""
 
 
-def inks_of(questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None) -> list[str]:
-    """The inks that most questions have, or together the `_SIGNS`; `is_new`: a paper without answers lacks it."""
+def inks_of(questions: Sequence[Question]) -> list[str]:
+    """The inks that most questions have, or together the `_SIGNS`."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     usual = Counter(look for line in lines for *_, own in looks_of(line) for look in own)
-    looks = {look for look, _ in usual.most_common(_MOST_LOOKS)}
-    looks = looks - {_FILLED, _RULED, _TICK} if is_new else looks | {_BELOW}
-    answered = {look: _answered_in(look, questions, is_new) for look in sorted(looks)}
+    looks = {_BELOW, *(look for look, _ in usual.most_common(_MOST_LOOKS))}
+    answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
     inks = []
     for look, own in answered.items():
-        habit = len(signed if look in _SIGNS and not is_new else own) >= max(FEWEST, len(questions) / 2)
-        sure = look == _RULED or (is_new and bool(own - choices))
-        if own and (sure or habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
+        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
+        if own and (habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
             inks.append(look)
     return inks
 
 
-def _answered_in(
-    look: str, questions: Sequence[Question], is_new: Callable[[int, str], bool] | None = None
-) -> set[int]:
+def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
     """Places of the questions with something in a look, if it may be the ink."""
     taken = [take_ink([*map(replace, items)], end, own, look) for items, end, own in questions]
-    answered = {at for at, own in enumerate(taken) if (own if is_new else own.is_answer(look))}
+    answered = {at for at, own in enumerate(taken) if own.is_answer(look)}
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    if (len(texts) < 2 and look != _RULED) or 2 * usual > len(answered) or _AMID * strange > len(answered):
-        return set()
-    each = ((at, own, [item.text for _, item in own.lines]) for at, own in enumerate(taken))
-    pieces = [(at, text) for at, own, lines in each for text in (*own.fills, *lines)]
-    many = [(len(text), is_new is None or is_new(at, text)) for at, text in pieces]
-    many += [(len(text), True) for at in answered for text in taken[at].options]
-    return answered if sum(size for size, new in many if new) > _NEW * sum(size for size, _ in many) else set()
+    is_ink = len(texts) > 1 and 2 * usual <= len(answered) and _AMID * strange <= len(answered)
+    return answered if is_ink else set()
 
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
@@ -371,4 +356,4 @@ def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
 
 def _is_line(item: Item, ink: str) -> bool:
     line = item.line
-    return line is not None and not _LABEL.match(line.text) and _is_whole(line, _spans(line, ink), 0)
+    return bool(line and not _LABEL.match(line.text) and _is_whole(line, _spans(line, ink), 0))

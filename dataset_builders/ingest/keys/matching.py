@@ -112,8 +112,6 @@ def match(
             lines.append(f"question {name}: {source} has several keys ({keys}); none was taken")
             matched.append(with_doubt(draft, "answer", f"{source} has several keys: {keys}", 0.1))
         else:
-            if len(candidates) > 1:
-                lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.copied:
                 likely = words.likeliest(texts, draft.id)
@@ -166,9 +164,13 @@ def _compared(draft: Draft, entry: Entry, paper: PaperWords) -> Draft:
     letters = [re.sub(r"\W", "", line) for line in lines]
     kept = [own[:_END] in there or own[-_END:] in there for own in letters]
     lost = [line for line, is_kept in zip(lines, kept, strict=True) if not is_kept]
-    if sum(len(tokens(line)) for line in lost) <= _LITTLE:
+    if sum(len(tokens(_TAG.sub("", line))) for line in lost) <= _LITTLE:
         return draft
     return with_doubt(draft, "answer", f"a line of its key was left out: {lost[0][:40]!r}", 0.3)
+
+
+_TAG = re.compile(r"【[^【】]{0,40}】")
+"""A head, or the source of a question."""
 
 
 def _explained(entry: Entry, draft: Draft, lettered: bool) -> Entry:
@@ -184,7 +186,7 @@ def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
     of_table = entry.points is not None and not (entry.listed or entry.title)
     own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
-    own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
+    own = own or PaperWords([draft.markdown]).has(first)
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 
@@ -208,18 +210,12 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
     return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if sure else set()
 
 
-_REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]】])+\s*")
-"""Behind a number, of the teacher: [三基类] [答题时间：3分钟]."""
-
-
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     """The draft with an answer in the form of its type, or a doubt; an answer has no pictures."""
     answer, solution = entry.answer.replace("$\\sqrt$", "√"), entry.solution or ""
     drawn = LETTER.search(answer) and draft.question_type in ("short_answer", "open_ended")
     if drawn or not LETTER.sub("", answer).strip(f"{UNREAD}\n"):  # a picture is no answer
         answer, solution = "", "\n".join(filter(None, (answer, solution)))
-    if solution and _REMARKS.match(answer):  # what is below them is the solution's
-        answer = ""
     sign = {"x": "×", "X": "×"}.get(answer.strip(), answer.strip())
     if not draft.options and is_choice(draft) and _SIGN.fullmatch(sign):
         doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
@@ -291,30 +287,19 @@ def with_doubt(draft: Draft, kind: str, text: str, confidence: float, readings: 
     return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
 
 
-def _part(draft: Draft) -> str:
-    """The elective without the form of the paper."""
-    return " ".join(word for word in draft.elective.split(" ") if word not in _FORMS)
-
-
-def _form(draft: Draft, headings: str) -> str:
-    """The form of the draft's part, or the only one of its paper."""
-    named = [form for form in _FORMS if form in draft.elective] or [form for form in _FORMS if form in headings]
-    return named[0] if len(named) == 1 else ""
-
-
-def _form_of(label: str) -> str:
-    """The form that a table's label names, "" for none or both."""
-    bare = re.sub(r"[()（）]", "", label)
-    named = [form for form in _FORMS if form in bare]
-    return named[0] if len(named) == 1 else ""
+def _form(*texts: str) -> str:
+    """The only form of the paper that the first of the texts with one names, "" for none or both."""
+    named = [[form for form in _FORMS if form in re.sub(r"[()（）]", "", text)] for text in texts]
+    first = next(filter(None, named), [])
+    return first[0] if len(first) == 1 else ""
 
 
 def labels_of_paper(names: Collection[str], drafts: Sequence[Draft], headings: str) -> set[str]:
     """Labels of tables of this subject and form, and of those that name this paper if any does."""
     subject = next((draft.subject for draft in drafts), "")
-    forms = {_form(draft, headings) for draft in drafts} - {""}
+    forms = {_form(draft.elective, headings) for draft in drafts} - {""}
     own = {name for name in names if not (subject and _subject(name)) or _subject(name) == subject}
-    own = {name for name in own if not forms or _form_of(name) in ("", *forms)}
+    own = {name for name in own if not forms or _form(name) in ("", *forms)}
     ours = {name for name in own if any(title in headings for title in _subjects(name))}
     return ours if ours and len(own) > 1 else own
 
@@ -332,8 +317,9 @@ def _fits(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence
     """Checks for an entry of a question, or of its number and part; a letter is of the only choice of its number."""
     if entry.of or str(entry.number) != draft.number:
         return entry.of == draft.id
-    form, part = _form(draft, headings), squeezed(_part(draft))
-    if form and _form_of(entry.label) not in ("", form):
+    form = _form(draft.elective, headings)
+    part = squeezed(" ".join(word for word in draft.elective.split(" ") if word not in _FORMS))
+    if form and _form(entry.label) not in ("", form):
         return False
     if entry.elective:
         return _is_named(entry, draft.elective) or _is_named(entry, part)

@@ -17,9 +17,9 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
-from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, SERIES, is_label, split_answered
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import Inked, inks_of, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import NEW, inks_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
 from livek12.dataset_builders.ingest.questions.options import split
@@ -47,12 +47,16 @@ _RUN: Final = 3
 _FEWEST_RUNS = 3
 """Questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
-_BEGIN, _LABEL = 20, 4
-"""Letters of an option that are compared, and of the label before them."""
+_SIGNED: Final = 0.5
+"""The confidence of a sign behind an option, if it was read from a picture."""
 _REMARK, _WORK = 2, 24
 """Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
-_OPEN, _CLOSED = "(（", ")）"
+_CELL: Final = re.compile(r"[^\W_]|[√×✓✗]")
+"""Of what fills a table."""
+_NOWHERE: Final = Box(page=1, left=0.0, top=0.0, right=1.0, bottom=1.0)
+_COPY: Final = Block(kind="text", box=_NOWHERE)
+"""Of the lines of a copy's text."""
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
@@ -78,14 +82,16 @@ def aligned_entries(
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
-        for index in [at for at in spans if at not in copies and places[at].style.startswith("answer")]:
+        words = Counter(places[at].style for at in copies if places[at].style[:1].isalpha())
+        heads = ("answer", *(style for style, _ in words.most_common(1)))
+        for index in [at for at in spans if at not in copies and places[at].style.startswith(heads)]:
             entry = of_lines(drafts[index], spans[index], places[index].end, name)
-            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
-        for index, entry in _inked(drafts, paper, stream, places, spans, forms).items():
-            read_so = copies.get(index, Entry(0, ""))
-            lacks = bool(drafts[index].options) and not is_label(read_so.answer)
-            if (lacks and is_label(entry.answer)) or not (read_so.answer or read_so.solution or drafts[index].options):
-                copies[index] = replace(entry, where=name)
+            repeats = any(map(PaperWords([drafts[index].markdown]).has, (entry.solution or "").split("\n")))
+            unsure = _REWORDED if repeats else entry.unsure
+            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
+        for index, label in _labels_in_ink(drafts, places, spans).items():
+            if index in copies and not is_label(copies[index].answer):
+                copies[index] = replace(copies[index], answer=label)
         return _of_copies(drafts, paper, stream, name, copies, spans)
     listed = listed_entries(drafts, paper, stream, name, headings, by_words)
     answered = {entry.of for entry in listed if entry.answer or entry.solution}
@@ -106,14 +112,17 @@ def _copied(
     answer, solution, unsure = (*parts, "") if parts else _below(draft, copy.text)
     number = NUMBER.match(own[0].text)
     answer = answer or (number["filled"] if number and number["filled"] else "")
+    signed = "" if answer else _signed(draft, copy.text)
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
     drawn = bool(LETTER.search(copy.text)) and not (draft.options or LETTER.search(solution))
+    lacks_cells = filled[0] < filled[1] and not re.search(r"(?m)^\|", solution)
     return Entry(
         number_of(draft),
-        answer,
+        answer or signed,
+        confidence=_SIGNED if signed else 1.0,
         solution=solution or None,
-        unread=(bool(solution) and (drawn or filled[0] < filled[1])) or (copy.unread and bool(_FORMULA.search(answer))),
+        unread=(bool(solution) and (drawn or lacks_cells)) or (copy.unread and bool(_FORMULA.search(answer))),
         by_ocr=any(item.block.origin == "ocr" for item in own),
         elective=draft.elective,
         of=draft.id,
@@ -123,32 +132,16 @@ def _copied(
     )
 
 
-def _inked(
-    drafts: Sequence[Draft],
-    paper: PaperWords,
-    stream: Stream,
-    places: Mapping[int, KeyPlace],
-    spans: Mapping[int, Sequence[Item]],
-    forms: Mapping[str, int],
-) -> dict[int, Entry]:
-    """Entries of copies whose answers are set in an ink that the paper does not have."""
-    questions = [squeezed(drafts[index].markdown) for index in spans]
-    inks = inks_of(
-        [(own, places[index].end, drafts[index].options) for index, own in spans.items()],
-        lambda at, text: not (paper.has(text) or squeezed(text) in questions[at]),
-    )
-    entries = {}
-    for index, own in spans.items() if inks else ():
-        rest, all_taken, answer = [*map(replace, own)], list[Inked](), ""
-        for ink in inks:
-            taken = take_ink(rest, places[index].end, drafts[index].options, ink)
-            rest, all_taken = taken.rest, [*all_taken, taken]
-            answer = answer or taken.chosen or "; ".join(taken.fills)
-        if entry := _copied(drafts[index], rest, places[index], stream, forms):
-            text, value, worked = _answered(compose(solution_of(all_taken), stream.columns).text)
-            solution = "\n".join(filter(None, (text, worked, entry.solution)))
-            entries[index] = replace(entry, answer=answer or value or entry.answer, solution=solution or None)
-    return entries
+def _labels_in_ink(
+    drafts: Sequence[Draft], places: Mapping[int, KeyPlace], spans: Mapping[int, Sequence[Item]]
+) -> dict[int, str]:
+    """Labels of the options that copies of choices set in an ink of their own."""
+    questions = [(own, places[index].end, drafts[index].options) for index, own in spans.items()]
+    labels: dict[int, str] = {}
+    for ink in inks_of(questions):
+        each = (take_ink([*map(replace, items)], end, options, ink) for items, end, options in questions)
+        labels |= {index: taken.chosen for index, taken in zip(spans, each, strict=True) if taken.chosen}
+    return labels
 
 
 def _of_copies(
@@ -169,30 +162,19 @@ def _of_copies(
     served = {entry.of for entry in listed if entry.of}
     if few and len(served) > len(answered):
         return [*(copies[index] for index in answered if drafts[index].id not in served), *listed]
-    signed = {drafts[index].id: _signed(drafts[index], own) for index, own in spans.items() if index in copies}
-    return _with_labels(entries, drafts, listed, signed)
-
-
-def _with_labels(
-    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], signed: Mapping[str, str]
-) -> list[Entry]:
-    """Entries with the labels of a list, else of `signed` options, for choices without one."""
     by_id = {entry.of: entry for entry in entries}
     bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
-    rows = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
-    whole = {draft.id for draft in bare} <= {*rows}
-    labels = {draft.id: rows[draft.id] if whole else signed.get(draft.id, "") for draft in bare}
-    if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
-        return [*entries]
-    for draft in bare:
-        entry = by_id.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
-        by_id[draft.id] = replace(entry, answer=labels[draft.id])
-    return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
+    labels = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
+    if len(bare) >= _FEWEST_RUNS and {draft.id for draft in bare} <= {*labels}:
+        for draft in bare:
+            entry = by_id.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
+            by_id[draft.id] = replace(entry, answer=labels[draft.id])
+    return [*by_id.values()]
 
 
-def _signed(draft: Draft, items: Sequence[Item]) -> str:
+def _signed(draft: Draft, copy: str) -> str:
     """Labels of the options that a copy has with a sign behind them, if fewer than half are."""
-    theirs = split(LETTER.sub(IMAGE_MARK, "\n".join(item.text for item in items)), draft.language, True)[1]
+    theirs = split(LETTER.sub(IMAGE_MARK, copy), draft.language, True)[1] if draft.options else []
     texts = {option.label: squeezed(option.text) for option in theirs}
     signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
     whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
@@ -209,10 +191,10 @@ def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
     return "", "\n".join(lines), _REWORDED
 
 
-def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -> tuple[str, str] | None:
+def _difference(question: str, copy: str, stem: str, worded: bool) -> tuple[str, str] | None:
     """Answer and solution that a copy has beyond its question; None for no copy of the `stem`."""
-    ours, theirs = list(TOKEN.finditer(question)), list(TOKEN.finditer(copy))
-    words, others = ([plain(match[0]) for match in matches] for matches in (ours, theirs))
+    theirs = list(TOKEN.finditer(copy))
+    words, others = tokens(question), [plain(match[0]) for match in theirs]
     if not (1 if worded else _FEWEST_TOKENS) <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     needed = [word for word in tokens(stem or question) if word != BLANK]
@@ -225,31 +207,79 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     answers: list[str] = []
     new: set[int] = set()
     for place, end, begin, stop in _additions(compared, words):
-        text = copy[theirs[begin].start() : theirs[stop - 1].end()].strip()
-        fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
-        if label := _BRACKETED.fullmatch(text.strip("_ ")):
+        text = copy[theirs[begin].start() : theirs[stop - 1].end()].strip("_ \n")
+        bracketed = (
+            place == end and words[place - 1 : place] in (["("], ["["]) and words[end : end + 1] in ([")"], ["]"])
+        )
+        if label := _BRACKETED.fullmatch(text):
             answers.append(label[1])
-        elif fills and (end < len(words) or "\n" not in text):
-            answers.append(_as_formula(text.strip("_ \n")))
+        elif (bracketed or BLANK in words[max(0, place - 1) : end + 1]) and (end < len(words) or "\n" not in text):
+            answers.append(_as_formula(text))
         else:
             new.update(range(begin, stop))
     for block in compared.get_matching_blocks():  # a few words in a solution that the question has too, by chance
         if block.size < _FEWEST_TOKENS and {block.b - 1, block.b + block.size} <= new:
             new.update(range(block.b, block.b + block.size))
-    for listing in re.finditer(r"```(.*?)```", copy, re.DOTALL):  # whole, if the question goes on in it
-        within = [at for at, token in enumerate(theirs) if listing.start(1) <= token.start() < listing.end(1)]
-        behind = within[next((n for n, at in enumerate(within) if at in new), len(within)) :]
-        new |= {*within} if not new.issuperset(behind) else set()
-    pieces = _new_lines(copy, theirs, new)
+    for whole in re.finditer(r"```.*?```|(?:^\|[^\n]*\n?){2,}", copy, re.DOTALL | re.MULTILINE):
+        within = [at for at, token in enumerate(theirs) if whole.start() <= token.start() < whole.end()]
+        filled = [at for at in within if at in new and _CELL.match(others[at])]
+        goes_on = filled and not new.issuperset(range(filled[0], within[-3]))
+        if len(filled) > _REMARK if copy[whole.start()] == "|" else goes_on:
+            new.update(within)
+    taken = take_ink(_looking_new(copy, theirs, new), 0, (), NEW)
+    answered = {part for part, _ in taken.lines}
+    lines = [(_part_of(part, taken.parts, answered), item.line) for part, item in taken.lines if item.line]
+    return _parted([*answers, *taken.fills], lines)
+
+
+def _part_of(part: str, parts: Sequence[str], answered: Set[str]) -> str:
+    """The part of an answer; if it is the only one that has one, that around it."""
+    around = part.rpartition(" ")[0]
+    others = {other for other in parts if other.rpartition(" ")[0] == around} - {part}
+    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
+    return around if others and others.isdisjoint(within) else part
+
+
+def _looking_new(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[Item]:
+    """The lines of a copy; what is mostly new looks so, or what is new at the end of a line."""
+    items = []
+    follows = False
+    for place, line in enumerate(re.finditer(r"[^\n]+", copy)):
+        own = [at for at, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
+        tail = next((n for n, at in enumerate(reversed(own)) if at not in new), len(own))
+        start = len(line[0])
+        if 2 * len(new & {*own}) > len(own):
+            begun = next(n for n, at in enumerate(own) if at in new)  # behind the end of the question's own line
+            at_once = follows or not (begun >= _FEWEST_TOKENS or not line.start())
+            start = 0 if at_once or not begun else tokens[own[begun]].start() - line.start()
+        elif tail > _REMARK:
+            start = tokens[own[-tail]].start() - line.start()
+        follows = start < len(line[0]) or (follows and not own)
+        inks = ("", line[0][:start]), (NEW, line[0][start:])
+        items.append(
+            Item(line=Line(text=line[0], box=_NOWHERE, place=place, inks=inks), block=_COPY, box=_NOWHERE, column=0)
+        )
+    return items
+
+
+def _parted(answers: list[str], lines: Sequence[tuple[str, Line]]) -> tuple[str, str]:
+    """Answer and solution of new lines and the labels of their parts."""
+    pieces: list[tuple[str, str]] = []
+    for at, (part, line) in enumerate(lines):
+        goes_on = at and lines[at - 1][0] == part and lines[at - 1][1].place == line.place - 1
+        text = f"${line.text}" if line.text.count("$") % 2 else line.text
+        pieces[len(pieces) - bool(goes_on) :] = [(part, f"{pieces[-1][1]}\n{text}" if goes_on else text)]
+    pieces = [piece for piece in pieces if re.search(r"\w|[√×✓✗]", piece[1])]
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
-    worked = []
+    worked, last = [], ""
     for part, text in pieces:
-        if label := _BRACKETED.fullmatch(NUMBER.sub("", text, count=1) or text):
-            own, answer, solution = "", str(label[1]), ""
-        else:
-            own, answer, solution = _answered(text)
+        signed = _BRACKETED.fullmatch(NUMBER.sub("", text, count=1) or text)
+        own, answer, solution = ("", str(signed[1]), "") if signed else _answered(text)
         if parted:
-            worked.append(f"{part} {own or answer}\n{solution}".rstrip())
+            label = "" if part == last or PART.match(text) else part
+            gap = "\n" if own[:1] in ("`", "|") else " "
+            worked.append(f"{label}{gap}{own or answer}\n{solution}".strip())
+            last = part
             continue
         answers += [answer] if answer else []
         worked.append(own or solution)
@@ -268,39 +298,6 @@ def _answered(text: str) -> tuple[str, str, str]:
     return (headed if heads else _SAID.sub("", headed, count=1)).strip("\n"), "", ""
 
 
-def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
-    """Parts' labels, and runs of lines that are mostly new or what is new at the ends of others."""
-    pieces: list[tuple[str, str]] = []
-    follows, part = False, ""
-    due: list[str] = []
-    for line in re.finditer(r"[^\n]+", copy):
-        own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
-        old = [place for place in own if place not in new]
-        tail = [place for place in own if not old or place > old[-1]]
-        if old and (match := PART.match(line[0])):
-            due = due or next((series for series in SERIES if series[0] == match[2]), [])
-            if match[2] == next(iter(due), ""):
-                part, due = match[1], due[1:]
-        if 2 * len(old) < len(own):
-            begun = next((n for n, place in enumerate(own) if place in new), 0)  # the end of the question's own line
-            cut = (
-                tokens[own[begun]].start()
-                if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
-                else line.start()
-            )
-            text = copy[cut : line.end()].rstrip()
-        elif len(tail) > _REMARK:
-            follows = False
-            text = copy[tokens[tail[0]].start() : line.end()].strip()
-            text = f"${text}" if text.count("$") % 2 else text
-        else:
-            follows = follows and not own
-            continue
-        pieces[len(pieces) - follows :] = [(part, f"{pieces[-1][1]}\n{text}" if follows else text)]
-        follows = True
-    return [piece for piece in pieces if re.search(r"\w|[√×✓✗]", piece[1])]
-
-
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Places and ends of what is added to a question, or fills its blanks: there and in the copy."""
     for kind, place, end, begin, stop in compared.get_opcodes():
@@ -309,10 +306,6 @@ def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator
             kind == "replace" and (headed or set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
         ):
             yield place, end, begin, stop
-
-
-def _in_bracket(words: Sequence[str], place: int, end: int) -> bool:
-    return place > 0 and end < len(words) and words[place - 1] in _OPEN and words[end] in _CLOSED and place == end
 
 
 def _as_formula(text: str) -> str:

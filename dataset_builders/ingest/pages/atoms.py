@@ -111,11 +111,12 @@ STRETCHED: Final = FENCES | BIG
 
 @dataclass(slots=True)
 class Atom(Glyph):
-    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`)."""
+    """Something set like one letter: a glyph, a word, a fraction (`built` of its `parts`), moved down by `lift`."""
 
     built: bool = False
     roman: bool = False
     parts: tuple[Atom, ...] = ()
+    lift: float = 0.0
 
 
 _OF_GLYPHS: Final = [part.name for part in fields(Glyph)]
@@ -149,6 +150,11 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
     return Atom(
         text, *box, base, size, box[2], math=True, sound=sound, confidence=sure, built=True, parts=tuple(atoms)
     )  # fmt: skip
+
+
+def printed_box(atoms: Iterable[Atom]) -> Bounds:
+    """The box around atoms where they are printed."""
+    return around((atom.left, atom.top - atom.lift, atom.right, atom.bottom - atom.lift) for atom in atoms)
 
 
 class Finder:
@@ -521,7 +527,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
     loose = [*woven(ink)]
     runs: list[range] = []
     for place, atom in enumerate(ink):
-        if not atom.sound and loose[place] and not _is_amid_word(ink, place) and not (runs and place in runs[-1]):
+        if not atom.sound and loose[place] and not (runs and place in runs[-1]):
             run = range(place, place + 1)
             while (wider := _wider(run, ink, loose)) != run:
                 run = wider
@@ -535,7 +541,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
             parts.pop()
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
-        box = hull(parts)
+        box = printed_box(parts)
         pictures.append(Atom(PICTURE, *box, head.base, head.size, box[2], sound=False, parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]
@@ -566,15 +572,6 @@ def _word(ink: Sequence[Atom], place: int, step: int) -> int:
             break
         count += 1
     return count
-
-
-def _is_amid_word(ink: Sequence[Atom], place: int) -> bool:
-    if ink[place].text != UNREAD:
-        return False
-    size = ink[place].size
-    before = place and ink[place].left - ink[place - 1].right < _SIGN_GAP * size and _word(ink, place - 1, -1)
-    near = place + 1 < len(ink) and ink[place + 1].left - ink[place].right < _SIGN_GAP * size
-    return before + (near and _word(ink, place + 1, 1)) >= _SHORTEST_WORD
 
 
 def _wider(run: range, ink: Sequence[Atom], loose: Sequence[bool]) -> range:

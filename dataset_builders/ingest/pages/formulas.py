@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, combinations, groupby, pairwise
+from itertools import accumulate, chain, combinations, pairwise
 from statistics import mode
 from typing import Final, TypeVar
 
@@ -26,8 +26,10 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     Finder,
     atom_of,
     explains,
+    ideographic,
     joined,
     look_of,
+    printed_box,
     symbol,
     tex,
     with_pictures,
@@ -189,16 +191,11 @@ _SCRIPT, _OVERHANG = 0.85, 0.3
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
 
-    The other rules stay in `rules`, without double ones.
+    The other rules stay in `rules`.
     """
     finder = Finder(atoms)
-    rules[:] = [rule for rule in rules if not (_is_double(rule, rules) or _read(finder, rule, rules))]
+    rules[:] = [rule for rule in rules if not _read(finder, rule, rules)]
     return [*finder.atoms, *finder.spaces]
-
-
-def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
-    near = 0.02 * (rule.right - rule.left)
-    return sum(abs(other.top - rule.top) + abs(other.left - rule.left) < near for other in rules) > 1
 
 
 def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
@@ -272,7 +269,7 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     nearest = min(atoms, key=gap)
     if gap(nearest) > 0.75 * nearest.size:
         return []
-    size = max(atom.size for atom in atoms if gap(atom) < 0.75 * nearest.size)
+    size = max(a.size for a in atoms if gap(a) < 0.75 * (a if _touches(a, nearest) else nearest).size)
     reach = gap(nearest) + max(nearest.height, 0.7 * size) + 0.35 * size
     row: list[Atom] = []
     for atom in sorted(atoms, key=gap):
@@ -291,6 +288,7 @@ def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom]
     beside = finder.between(left - (reach + 0.5) * size, right + (reach + 0.5) * size)
     return any(
         atom not in part
+        and atom.text not in STRETCHED
         and abs(atom.base - base) < 0.1 * size
         and (0 <= atom.left - right < reach * size or 0 <= left - atom.right < reach * size)
         and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
@@ -496,6 +494,8 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
 
 _COLUMN, _PARTED = 0.45, 0.7
 """Letter sizes of white space between the columns of a matrix, and within a cell that make two of it."""
+_BIGGER, _FAR_BEHIND = 1.3, 3.0
+"""Share of the size of a brace's rows, and letter sizes of white space, from which on something is none of them."""
 _MATRIX: Final = {"(": "pmatrix", "[": "bmatrix", "|": "vmatrix", "∣": "vmatrix"}
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}", "|": "|", "∣": "∣"}
 
@@ -524,7 +524,7 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
         between = (a for a in atoms if a.text.strip() and first.middle < a.middle < last.middle)
         level = (atom for atom in between if first.top - 1 < atom.centre[1] < first.bottom + 1)
         inside = [atom for atom in level if atom not in (first, last)]
-        size = max((atom.size for atom in inside), default=0.0)
+        size = max((atom.size for atom in inside if atom.text not in STRETCHED), default=0.0)
         rows = _stacked(inside, size, 0.83)
         gaps = (min(a.top for a in low) - max(a.bottom for a in high) for high, low in pairwise(rows))
         if len(rows) < 2 or any(gap <= -0.1 * size for gap in gaps):  # something stands between them
@@ -585,20 +585,27 @@ def _wide(row: list[Atom]) -> str:
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     """Rows within a brace's height, without what follows on its line or is bigger."""
-    if not atoms:
+    atoms = next(iter(parted(atoms, _FAR_BEHIND)), [])
+    letters = [atom for atom in atoms if atom.text not in STRETCHED]
+    if not letters:
         return []
-    big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=math.inf)
-    atoms = [atom for atom in atoms if atom.left < big] or atoms
-    full = max(atom.size for atom in atoms)
+    full = max(atom.size for atom in parted(letters, _PARTED)[0])
+    big = min((atom.left for atom in letters if atom.size > _BIGGER * full), default=math.inf)
+    atoms = [atom for atom in atoms if atom.left < big]
     rows = _stacked(atoms, full, 0.87)
     centred = [row for row in rows if abs(row[0].axis - (brace.top + brace.bottom) / 2) < 0.3 * full]
     for row in centred if len(rows) > 2 else ():
         edge = max(atom.right for other in rows if other is not row for atom in other) - 1
         ordered = sorted(row, key=lambda atom: atom.left)
-        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > _PARTED * full)
-        first = ordered[0] if ordered[0].left > edge else next(parted, None)
-        row[:] = [atom for atom in row if first is None or atom.left < first.left]
+        words = (y for x, y in pairwise(ordered) if y.left > edge and _goes_apart(x, y, full))
+        end = ordered[0] if ordered[0].left > edge else next(words, None)
+        row[:] = [atom for atom in row if end is None or atom.left < end.left]
     return [row for row in rows if row]
+
+
+def _goes_apart(before: Atom, atom: Atom, full: float) -> bool:
+    words = ideographic(atom.text[:1]) and not ideographic(before.text[:1])
+    return words or atom.left - before.right > _PARTED * full
 
 
 _NO_BASE: Final = FENCES | {PICTURE}
@@ -612,10 +619,16 @@ _UNDERLINED, _LINED = 0.6, 0.45
 """Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
 _RUN, _PLAIN_FENCE = 0.25, 1.2
 """Letter sizes between small letters of one script, at most, and of a bracket on the base line of its line."""
-_RAISED, _FILLED = 0.55, 1.0
-"""Letter sizes between the base lines of parts of one line, and from one part to the next, at most."""
-_LIFTED, _TOUCHES, _WIDEST_SCRIPT = 0.3, 0.15, 3.0
-"""Letter sizes by which a script is raised at least, is apart from its letter at most, and is wide at most."""
+_RAISED, _SAME_BASE, _FILLED, _FAR_FILLED = 0.55, 0.05, 1.0, 3.0
+"""Letter sizes between the base lines of parts of one line, of letters of one part, and from one part to the next, with
+formulas too, at most."""
+_TOUCHES, _WIDEST_SCRIPT, _SCALED = 0.15, 3.0, 0.8
+"""Letter sizes by which a script is apart from its letter, and is wide, at most; share of a line's size that formulas
+of their own have at least."""
+_ASIDE, _OFF = 1.4, 0.3
+"""Letter sizes of white space before words, and between their base lines, that show that they are of another line."""
+_NO_LINE: Final = STRETCHED | {PICTURE}
+"""Signs that do not tell their base line."""
 _COVERED, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
 """Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
 that is a part of the line beside it."""
@@ -757,7 +770,9 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     rows = chains(sorted((atom for atom in ink if id(atom) not in small | loose), key=lambda atom: atom.axis), goes_on)
     _place(rows, [*stretched, *(atom for atom in ink if id(atom) in small)])
     rows = [_headed(row, small) for row in rows]
-    _level(rows)
+    _join(rows, small)
+    for row in rows:
+        _level(row, small)
     for atom in atoms:
         if not atom.text.strip():
             home = min(rows, key=lambda row: abs(row[0].base - atom.base), default=None)
@@ -766,22 +781,54 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
     return rows
 
 
-def _level(rows: list[list[Atom]]) -> None:
+def _join(rows: list[list[Atom]], small: set[int]) -> None:
     """Joins rows that fill each other's gaps, in place: Word raises formulas by some points."""
     rows.sort(key=lambda row: row[0].base)
     for place in range(len(rows) - 1, 0, -1):
         above, below = rows[place - 1 : place + 1]
         size = min(above[0].size, below[0].size)
         if below[0].base - above[0].base < _RAISED * size and _fill(above, below, size):
-            host, other = sorted((above, below), key=lambda row: -sum(atom.width for atom in row))
-            down = host[0].base - other[0].base
-            raised = set(map(id, other)) if abs(down) > _LIFTED * size else set()
-            runs = groupby(sorted((*host, *other), key=lambda atom: atom.left), key=lambda atom: id(atom) in raised)
-            for (_, before), (is_raised, run) in pairwise((is_raised, [*own]) for is_raised, own in runs):
-                run[0].sound = run[0].sound and not (is_raised and _is_script(before[-1], run, size))
-            for atom in other:
-                atom.top, atom.bottom, atom.base = atom.top + down, atom.bottom + down, atom.base + down
-            rows[place - 1 : place + 1] = [[*host, *other]]
+            rows[place - 1 : place + 1] = [_headed([*above, *below], small)]
+
+
+def _level(row: list[Atom], small: set[int]) -> None:
+    """Moves the parts of a row to the base line of its first letter, in place: a formula may have its own."""
+    head, ordered = row[0], sorted(row, key=lambda atom: atom.left)
+    full = (atom for atom in ordered if not atom.built and atom.size > _SCALED * head.size)
+    lined = [atom for atom in full if id(atom) not in small and atom.text not in _NO_LINE]
+    runs = chains(lined, lambda run, atom: abs(atom.base - run[-1].base) < _SAME_BASE * head.size)
+    lifts = [head.base - run[-1].base for run in runs]
+    lifts = [lift * (abs(lift) > _SAME_BASE * head.size) for lift in lifts]
+    for place, run in enumerate(runs):
+        if lifts[place] and run[0] is not ordered[0]:
+            before = ordered[ordered.index(run[0]) - 1]
+            lifts[place] *= not _is_script(before, run, head.size)
+            aside = run[0].left - before.right > _ASIDE * head.size and not any(atom.math for atom in run)
+            off = abs(lifts[place]) > (_OFF if run[0].size > _SCRIPT * head.size else 0.0) * head.size
+            for atom in run if aside and off else ():  # of a figure or a list beside the text
+                atom.sound = False
+    if not any(lifts):
+        return
+    homes = {id(atom): place for place, run in enumerate(runs) for atom in run}
+    last = 0
+    for at, atom in enumerate(ordered):
+        last = homes.get(id(atom), last)
+        homes.setdefault(id(atom), _home(atom, ordered[at - 1 : at + 2] if at else ordered[:2], last, runs, small))
+    for atom in ordered:
+        lift = lifts[homes[id(atom)]]
+        atom.top, atom.bottom, atom.base = atom.top + lift, atom.bottom + lift, atom.base + lift
+        atom.lift += lift
+
+
+def _home(atom: Atom, near: Sequence[Atom], last: int, runs: Sequence[Sequence[Atom]], small: set[int]) -> int:
+    """The part of a row that a script, a fraction or a bracket belongs to: the last one or the next."""
+    if last + 1 == len(runs) or atom.left < runs[0][0].left:
+        return last
+    if id(atom) in small:
+        after = near[-1].left - atom.right
+        return last + (near[0] is not atom and after < atom.left - near[0].right - _RUN * atom.size)
+    axis = atom.axis if atom.built else atom.centre[1]
+    return min((last, last + 1), key=lambda place: abs(runs[place][-1].axis - axis))
 
 
 def _is_script(before: Atom, run: Sequence[Atom], size: float) -> bool:
@@ -795,7 +842,8 @@ def _fill(row: Sequence[Atom], other: Sequence[Atom], size: float) -> bool:
     own = set(map(id, row))
     ordered = sorted((*row, *other), key=lambda atom: atom.left)
     pairs = [(a, b) for a, b in pairwise(ordered) if (id(a) in own) != (id(b) in own)]
-    return all(-0.1 * size < b.left - a.right < _FILLED * size for a, b in pairs)
+    widest = _FAR_FILLED if any(atom.math for atom in ordered) else _FILLED
+    return all(-0.1 * size < b.left - a.right < widest * size for a, b in pairs)
 
 
 def _stretched(atom: Atom) -> bool:
@@ -828,7 +876,7 @@ def _small(atoms: list[Atom]) -> set[int]:
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
-            if other is atom or other.size < 1.15 * atom.size or other.text in _NO_BASE:
+            if other is atom or other.size < 1.19 * atom.size or other.text in _NO_BASE:
                 continue
             behind = -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size
             level = atom.top < other.bottom + 0.5 * other.size and atom.bottom > other.top - 0.75 * other.size
@@ -923,7 +971,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)
                 text = written(ordered, head)
-        shown = tuple(hull([atom]) for atom in ordered if atom.text == PICTURE)
+        shown = tuple(printed_box([atom]) for atom in ordered if atom.text == PICTURE)
     except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
         text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)
@@ -937,7 +985,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     placed = sorted((atom for atom in ink if atom.place >= 0), key=lambda atom: atom.place)
     place = placed[len(placed) // 2].place if placed else -1
     other = ", ".join(_read_otherwise(text, placed)) if placed else ""
-    line = TextLine(text, hull(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
+    line = TextLine(text, printed_box(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
     looks = Counter(look_of(atom) for atom in ink)
     plain_looks = [look.removesuffix("bold").rstrip() for look in looks.elements()]
     line.look = TICKED if TICKED in plain_looks else mode(plain_looks)

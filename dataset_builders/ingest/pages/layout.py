@@ -240,9 +240,6 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts.ground += [shape.box for shape in strokes]
     shapes = [shape for shape in shapes if shape not in strokes]
     boxes: list[Bounds] = [shape.box for shape in shapes]
-    crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
-    parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
-    boxes += [table.box for table in crossed]
     images = {shape.box for shape in shapes if shape.kind == "image"}
     seeds = len(boxes)
     boxes += [rule.box for rule in loose]
@@ -294,15 +291,6 @@ def _parts_cell(box: Bounds, table: PageTable) -> bool:
 def area(box: Bounds) -> float:
     """In square points."""
     return (box[2] - box[0]) * (box[3] - box[1])
-
-
-def _crosses(shape: Shape, table: PageTable) -> bool:
-    cell = max(b - a for edges in (table.xs, table.ys) for a, b in pairwise(edges))
-    if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
-        return False
-    left, top, right, bottom = table.box
-    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in shape.outline)
-    return inside and min(shape.right, right) - max(shape.left, left) > 1.5 * cell
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:

@@ -127,7 +127,7 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     if pdf.has_annotations(page):
         raw.notes.append("text and ink of annotations, which lie over the page, were not read")
     full, texts = _grey(picture), _Texts(page)
-    sight = Sight(picture.width / raw.width, full, np.full_like(full, 255))
+    sight = Sight(dpi / 72, full, np.full_like(full, 255))
     if raw.shapes or raw.rules:
         with texts.without(range(len(texts.items))):
             sight.drawn = _grey(pdf.printed(page, dpi))

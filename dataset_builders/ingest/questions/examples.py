@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from statistics import mean
 from typing import Final
 
@@ -39,11 +39,13 @@ _COUNTS: Final[Mapping[str, Callable[[str], int]]] = {
     "[a-z]": lambda sign: ord(sign) - ord("a") + 1,
 }
 """Forms of numbers, with their values."""
-_TOKEN: Final = re.compile(rf"(?:{'|'.join(_COUNTS)})(?![A-Za-z])|[A-Za-z]+|\S")
-_TOLERANCES: Final = {"size": 0.06, "left": 0.012, "middle": 0.012}
+_TOKEN: Final = re.compile(rf"(?:{'|'.join(_COUNTS)})(?![A-Za-z])|[A-Za-z]+|\s+|\S")
+_TOLERANCES: Final = {"look": 0.0, "bold": 0.0, "size": 0.06, "left": 0.012, "middle": 0.012}
 """Within which two lines are alike: of the size of letters its share, of edges shares of the page's width."""
+_SUBSETS: Final = [names for many in range(len(_TOLERANCES) + 1) for names in combinations(_TOLERANCES, many)]
 _SAME: Final = 0.002
 """Half a distance that is no chance."""
+_LEVELS: Final = tuple("-–.．")
 _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
@@ -51,13 +53,16 @@ _MOST_ALIKE: Final = 0.6
 """Share of a paper's lines above which a look without a label tells no heads."""
 
 
-def heads_like(stream: Stream, items: Sequence[Item]) -> list[Anchor]:
+def heads_like(stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
     """The heads among these items of a stream that its examples have shown; none without examples.
+
+    Args:
+        rules: places of rules for candidates, whose numbers are no questions'.
 
     Raises:
         UserError: no line begins so, or lines that do have neither a label nor a look of their own.
     """
-    heads = [head for some in _groups(stream.examples) for head in _heads(some, stream, items)]
+    heads = [head for some in _groups(stream.examples) for head in _heads(some, stream, items, rules)]
     heads = sorted({head.place: head for head in heads}.values(), key=lambda head: head.place)
     runs = [0, *accumulate(int(b.number <= a.number) for a, b in pairwise(heads))]
     return [replace(head, run=run) for head, run in zip(heads, runs, strict=False)]
@@ -74,23 +79,20 @@ def _groups(examples: Sequence[str]) -> list[list[str]]:
     return groups
 
 
-def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item]) -> list[Anchor]:
-    lines = [place for place, item in enumerate(items) if item.text]
+def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
+    lines = [place for place, item in enumerate(items) if item.text and place not in rules]
     label, forms = _label(examples)
     named = [place for text in examples if (place := _line_of(text, items, lines)) is not None]
-    fits = _look([items[place] for place in named], stream, has_label=label is not None)
-    alike = [place for place in lines if fits(items[place])]
-    heads: list[Anchor] = []
+    look = _look([items[place] for place in named], stream)
     if label is None:
+        alike = [place for place in lines if look(items[place])]
         begins = [b for a, b in pairwise([-2, *alike]) if b != a + 1]  # a head may have several lines
         heads = [Anchor(place, rank, 0) for rank, place in enumerate(begins if named else (), 1)]
-    for place in alike if label else ():
-        line = items[place].line
-        if label and line and (match := label.match(line.text.translate(_NARROW))):
-            counts = [_COUNTS[form](sign) for form, sign in zip(forms, match.groups(), strict=True)]
-            signs = "-".join(match.groups())
-            letters = "" if signs.isdecimal() else signs
-            heads.append(Anchor(place, counts[-1] if counts else len(heads) + 1, match.end(), label=letters))
+    else:
+        labelled = [head for place in lines if (head := _labelled(label, forms, place, items[place]))]
+        looks = [_look([items[place] for place in named], stream, names) for names in _SUBSETS]
+        runs = [[head for head in labelled if own(items[head.place])] for own in looks]
+        heads = max(runs, key=_goes_on) if forms else [replace(h, number=n) for n, h in enumerate(runs[-1], 1)]
     if not heads:
         near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, 0.4)
         closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
@@ -99,6 +101,21 @@ def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item]) -> li
         alike_too = f"{len(alike)} of {len(lines)} lines look like these heads"
         raise UserError(f"--head: {alike_too}: name some that begin with a number")
     return heads
+
+
+def _labelled(label: re.Pattern[str], forms: Sequence[str], place: int, item: Item) -> Anchor | None:
+    match = label.match(item.line.text.translate(_NARROW)) if item.line else None
+    if not match:
+        return None
+    counts = [_COUNTS[form](sign) for form, sign in zip(forms, match.groups(), strict=True)]
+    signs = "-".join(match.groups())
+    return Anchor(place, counts[-1] if counts else 0, match.end(), label="" if signs.isdecimal() else signs)
+
+
+def _goes_on(heads: Sequence[Anchor]) -> int:
+    """The worth of their steps: one more is good, a new count is bad, others are worse."""
+    steps = ((b.number - a.number == 1, b.number == 1) for a, b in pairwise(heads))
+    return sum(1 if good else -1 if again else -2 for good, again in steps)
 
 
 def _line_of(text: str, items: Sequence[Item], lines: Sequence[int]) -> int | None:
@@ -122,35 +139,37 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
     pieces: list[str] = []
     counted: list[str] = []
     rows = [_tokens(text) for text in examples]
+    last = ""
     for place, tokens in enumerate(zip(*rows, strict=False)):
         forms = [form for form in _COUNTS if all(re.fullmatch(form, token) for token in tokens)]
         alike = len({token.casefold() for token in tokens}) == 1
-        if counted and (len(tokens[0]) > 1 or tokens[0].isascii()) and tokens[0].isalpha():
-            break  # a word of the question
-        behind = "".join(rows[0][place + 1 : place + 2])
+        behind = "".join(rows[0][place + 1 : place + 2]).strip()
         signed = not tokens[0].isascii() or behind in _CLOSES or not (behind or tokens[0].islower())
+        goes_on = alike and (tokens[0] in _CLOSES or not tokens[0].isascii())
+        if counted and not (goes_on or (forms[:1] == [_DIGITS] and last in _LEVELS)):
+            break
         if forms and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
             pieces.append(rf"({forms[0]})(?![A-Za-z])")
             counted.append(forms[0])
-        elif alike and not (counted and len(examples) == 1 and tokens[0].isalpha()):
-            pieces.append(rf"(?i:{re.escape(tokens[0])})")
+        elif alike:
+            pieces.append(rf"(?i:{re.escape(tokens[0])})" if tokens[0].strip() else "")
         else:
             break
-    is_label = counted or (pieces and len(examples) > 1)
-    return (re.compile(r"\s*" + r"\s*".join(pieces) + _BEHIND) if is_label else None), counted
+        last = tokens[0]
+    is_label = counted or ("".join(pieces) and len(examples) > 1)
+    return (re.compile(r"\s*" + r"\s*".join(filter(None, pieces)) + _BEHIND) if is_label else None), counted
 
 
-def _look(examples: Sequence[Item], stream: Stream, has_label: bool) -> Callable[[Item], bool]:
-    """A test of a line for what the examples share of their look."""
+def _look(
+    examples: Sequence[Item], stream: Stream, names: Sequence[str] = tuple(_TOLERANCES)
+) -> Callable[[Item], bool]:
+    """A test of a line for what the examples share of these features of their look."""
     looks = [_features(item, stream) for item in examples]
-    names = [*(looks[0] if looks else ())]
-    if len(looks) == 1:  # of another length it may begin elsewhere
-        names = [name for name in names if name != "middle" and not (has_label and name == "left")]
     usual, spread = {}, {}
-    for name in names:
+    for name in names if looks else ():
         values = [look[name] for look in looks]
         middle, spread[name] = mean(values), max(values) - min(values)
-        if all(_near(name, value, middle) for value in values):
+        if all(_near(name, value, middle) for value in values) and not (len(looks) == 1 and name == "middle"):
             usual[name] = middle
     if "left" in usual and "middle" in usual:  # one by chance: lines of one length, or centred ones of nearly one
         del usual["left" if spread["middle"] < spread["left"] / 2 > _SAME else "middle"]
@@ -164,7 +183,7 @@ def _look(examples: Sequence[Item], stream: Stream, has_label: bool) -> Callable
 
 def _near(name: str, value: float, other: float) -> bool:
     scale = other if name == "size" else 1.0
-    return abs(value - other) <= _TOLERANCES.get(name, 0.0) * scale
+    return abs(value - other) <= _TOLERANCES[name] * scale
 
 
 def _features(item: Item, stream: Stream) -> dict[str, float]:

@@ -267,7 +267,7 @@ def segment(stream: Stream) -> Body:
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
-    if shown := heads_like(stream, items):
+    if shown := heads_like(stream, items, rules):
         chosen, places = shown, {anchor.place for anchor in shown}
         heads, titles = heads - places, [place for place in titles if place not in places]
     elif lettered := on_own_pages(items, chosen):

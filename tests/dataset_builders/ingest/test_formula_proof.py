@@ -26,7 +26,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
-from livek12.dataset_builders.ingest.pages.text_layer import _labels
+from livek12.dataset_builders.ingest.pages.text_layer import _labels, read_dots
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -195,16 +195,6 @@ def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
     assert not row(glyph("0", 9, 12, base=96), *below, rules=(Rule(9, 98, 28, 98.5),))[1]
 
 
-def test_a_double_rule_parts_a_page_and_makes_no_fraction() -> None:
-    rules = [Rule(0, top, 200, top + 0.4) for top in (97, 98.5)]
-    letters = [
-        Glyph("題", left, base - 8, left + 10, base + 2, base, 10, left + 10, "Song")
-        for base in (95, 109)
-        for left in range(0, 200, 10)
-    ]
-    assert [(line.text, line.sound) for line in lines_of(letters, rules)] == [("題" * 20, True)] * 2
-
-
 def test_columns_of_a_matrix_are_parted_by_white_space_in_all_rows() -> None:
     tall = {"base": 104.0, "tall": 3.2}
     brackets = glyph("(", 0, 4, **tall), glyph(")", 50, 54, **tall)
@@ -234,6 +224,45 @@ def test_words_behind_a_brace_are_none_of_its_cases() -> None:
     cases = [glyph(sign, 6, 11, base=base) for sign, base in (("a", 80), ("b", 98), ("c", 116))]
     after = [plain("i", 30, base=98), plain("f", 34, base=98)]
     assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
+
+
+def test_a_formula_on_a_base_line_of_its_own_is_of_its_line() -> None:
+    words = [replace(plain("設", 0), right=10.0, advance=10.0), plain("。", 28)]
+    small = [glyph(sign, 24, 26, 5.0, base) for sign, base in (("1", 96.5), ("2", 103.0))]
+    formula = [glyph(sign, 11 + 6 * at, 15 + 6 * at, base=BASE + 3.6) for at, sign in enumerate("a3")]
+    wide = [glyph(sign, 90 + 6 * at, 95 + 6 * at, base=BASE + 5.2) for at, sign in enumerate("x=3")]
+    bar = Rule(23.5, 97.5, 26.5, 97.9)
+    text = r"設$a3^{\frac{1}{2}}$。"
+    assert row(*words, *formula, *small, rules=(bar,)) == (text, True)
+    assert len(lines_of([words[0], *wide], [])) == 2
+    near = [replace(sign, left=sign.left - 65, right=sign.right - 65, advance=0.0) for sign in wide]
+    assert row(words[0], *near) == (r"設    $x=3$", True)
+
+
+def test_brackets_within_rows_do_not_tell_how_big_the_rows_are() -> None:
+    brace = Glyph("{", 0, 70, 5, 120, 120, 10, 5, "CMEX10", math=True)
+    cases = [glyph(sign, 6, 11, base=base) for sign, base in (("a", 80), ("b", 98), ("c", 116))]
+    words = [
+        replace(plain(sign, left, base=98), right=left + 9, advance=left + 10)
+        for sign, left in (("當", 12), ("時", 22))
+    ]
+    after = [glyph("(", 40, 44, 16, 98), glyph(")", 50, 54, 16, 98)]
+    assert row(brace, *cases, *words, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$當時")
+    fences = [glyph(sign, left, left + 3, 16, 81) for sign, left in (("(", 6), (")", 20))]
+    tall = {"base": 104.0, "tall": 3.2}
+    inner = [glyph("x", 11, 16, base=80), glyph("y", 11, 16, base=98)]
+    matrix = glyph("(", 0, 4, **tall), *fences, *inner, glyph(")", 30, 34, **tall)
+    assert row(*matrix)[0] == r"$\begin{pmatrix}(x) \\ y\end{pmatrix}$"
+
+
+def test_dots_of_a_drawn_sign_are_read_and_a_row_of_more_is_none() -> None:
+    def dotted(many: int) -> RawPage:
+        dots = [Shape("image", 20 + 3.5 * at, 96, 21.5 + 3.5 * at, 97.5) for at in range(many)]
+        return RawPage(200, 200, [plain("6", 10)], shapes=dots)
+
+    pages = {many: dotted(many) for many in (2, 3, 6, 9)}
+    assert [len(read_dots(page, 10)) for page in pages.values()] == [0, 1, 2, 0]
+    assert row(*pages[6].glyphs) == (r"6 $\cdots\cdots$", True) and not pages[6].shapes and len(pages[9].shapes) == 9
 
 
 def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:

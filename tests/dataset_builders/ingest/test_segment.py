@@ -809,11 +809,6 @@ def test_a_box_for_marks_is_in_no_question_and_a_picture_is_no_blank() -> None:
     assert doubted == [True, False, False]
 
 
-def test_a_blank_that_holds_a_letter_is_the_key() -> None:
-    draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
-    assert (draft.answer, draft.question) == (["B"], "结果是____。")
-
-
 def test_points_of_each_blank_count_if_they_add_up() -> None:
     for total, worth in ((6, [2, 4]), (8, [None, None])):
         drafts = read(page(f"二、填空题（共{total}分，每空2分）", "1、和为____。", "2、积为____，商为____。")).drafts

@@ -12,7 +12,7 @@ from livek12.dataset_builders.ingest.keys.answers import in_form, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn
 from livek12.dataset_builders.ingest.keys.words import PaperWords, QuestionWords
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import both, by_number, figure, page, read
@@ -138,6 +138,13 @@ def test_a_copy_in_another_order_is_matched_by_its_words() -> None:
     assert drafts["1"].answer == ["C"] and drafts["3"].solution == "有请求，且开中断。"
 
 
+def test_heads_of_a_copy_begin_the_keys_of_questions_in_another_wording_too() -> None:
+    asked = [f"Uppgift {n}: Rita en graf som har {many} noder och {many} kanter." for n, many in enumerate("579", 1)]
+    solved = asked[0], "Se figuren.", "Uppgift 2: Grafer", "Vi ritar en cykel.", asked[2], "Den finns inte."
+    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": [page(*solved)]})).drafts
+    assert [draft.solution for draft in drafts] == ["Se figuren.", "Grafer\nVi ritar en cykel.", "Den finns inte."]
+
+
 def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
     parts = ("(a) Why is the first of them done by all?", "(b) Write a function that will return True.")
     stem, second = "1. Read this short text on sorting by comparison.", "2. Name the largest number of nodes in a tree."
@@ -170,6 +177,45 @@ def test_a_listing_that_a_copy_fills_in_is_whole() -> None:
     key[1] = page(asked[1], "Solution: It gives four.", number=2)
     drafts = read(*paper, key=AnswerKey(name="k", pages={"k": key})).drafts
     assert [line in (drafts[0].solution or "") for line in filled] == [True] * 6
+
+
+def test_a_table_that_a_copy_fills_in_is_whole() -> None:
+    def asked(*rows: str, head: str) -> PageBlocks:
+        box = Box(page=1, left=0.1, top=0.2, right=0.5, bottom=0.3)
+        lines = [Line(text=row, box=box) for row in rows]
+        made = page(head)
+        return replace(made, blocks=[*made.blocks, Block(kind="table", box=box, lines=lines)])
+
+    head, last = (
+        "1. Complete this table of the two gates with words.",
+        "2. Say what each of them gives for the number two.",
+    )
+    paper = asked("Gate\tName\tUse", "first\t\t", "second\t\t", head=head), page(last, number=2)
+    filled = "Gate\tName\tUse", "first\tAND\tboth are true", "second\tOR\tany is true"
+    copy = asked(*filled, head=head), page(last, "Solution: It gives four.", number=2)
+    first = read(*paper, key=AnswerKey(name="k", pages={"k": [*copy]})).drafts[0]
+    assert [row in (first.solution or "") for row in ("| Gate | Name | Use |", "| second | OR | any is true |")] == [
+        True
+    ] * 2
+    assert not any("picture only" in doubt.text for doubt in first.doubts)
+
+
+def test_options_that_a_copy_sets_otherwise_are_its_answers() -> None:
+    stems = [f"{n}. 輸入輸出介面的第{name}種端口是哪一個？" for n, name in enumerate("甲乙丙", 1)]
+    lines = [line for stem in stems for line in (stem, "A. 控制", "B. 状态", "C. 数据", "D. 地址")]
+    copy = page(*lines)
+    for at in (2, 8, 11):
+        copy.blocks[at].lines[:] = [replace(copy.blocks[at].lines[0], look="#ff0000")]
+    drafts = read(page(*lines), key=AnswerKey(name="k", pages={"k": [copy]})).drafts
+    assert [draft.answer for draft in drafts] == [["B"], ["C"], ["A"]]
+
+
+def test_answers_to_several_parts_below_the_last_are_not_the_last_ones_alone() -> None:
+    parts = "(a) Name the first of the two cases here.", "(b) Name the second of the two cases.", "(c) Give the sum."
+    stem, second = "1. Read this short text on sorting by comparison.", "2. Name the largest number of nodes in a tree."
+    solved = stem, *parts, "The first one is seven.", second, "It is all of these nodes.", "It follows."
+    first = read(page(stem, *parts, second), key=key_of(*solved)).drafts[0]
+    assert first.solution == "The first one is seven."
 
 
 def test_a_picture_above_the_solution_of_a_copy_is_doubted() -> None:
