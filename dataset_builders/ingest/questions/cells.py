@@ -5,14 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block
-from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
+from livek12.dataset_builders.ingest.questions.labels import GAP, ListLabel, first_label
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 _FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
 """Labels of a list; shares of the page by which lines of a row and left edges of a cell differ."""
+
+
+def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
+    """The order of items in which the cells of other columns follow those of the first that they are level with.
+
+    No question begins in it, its lists lack their first label, and each label is level with one of the first column.
+    """
+    order: list[int] = []
+    for _, page in groupby(range(len(items)), key=lambda place: items[place].box.page):
+        places = [*page]
+        begun = [place for place in heads if place in places]
+        labels = [(items[at], label) for at in places if (label := first_label(items[at].text))]
+        own = [pair for pair in labels if pair[0].column]
+        left = [pair for pair in labels if not pair[0].column]
+        if begun and own and not any(items[at].column for at in begun) and all(_follows(*pair, left) for pair in own):
+            places.sort(key=lambda place: items[place].box.top + _LEVEL * items[place].column)
+        order += places
+    return order
+
+
+def _follows(item: Item, label: ListLabel, left: Sequence[tuple[Item, ListLabel]]) -> bool:
+    level = (first for other, first in left if abs(other.box.top - item.box.top) < _LEVEL)
+    return any(first.style == label.style and first.rank < label.rank for first in level)
 
 
 def in_cells(block: Block) -> list[str]:

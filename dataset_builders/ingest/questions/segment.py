@@ -18,6 +18,7 @@ from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.examples import heads_like
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
@@ -287,6 +288,10 @@ def segment(stream: Stream) -> Body:
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
     ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
+    order = rejoin_columns(items, [anchor.place for anchor in chosen])
+    if order != list(range(len(items))):
+        items = [items[place] for place in order]
+        chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = [*_masthead(items, chosen, part_of), *ruled]
     before = items[: chosen[0].place if chosen else 0]
     body.front = [*{id(item): item for item in (*before, *masthead)}.values()]
