@@ -318,7 +318,7 @@ _BROKEN = re.compile(r"(?:\d\s*(?:[~～∼〜\-–—－至到]|to|and)|\bquesti
 """The end of a line within the numbers of a passage."""
 _RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
 _PASSAGES = (
-    re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
+    re.compile(rf"\s*[\[【［]\s*(?:[가-힣]{{2,4}}\s*)?{_RANGE}\s*[\]】］]"),
     re.compile(rf"\s*[(（]\s*{_RANGE}\s*[)）]\s*(?=[A-Z][a-z]+\s|[一-鿿가-힣]{{2}})"),
     re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
     both_scripts(

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
+from livek12.dataset_builders.ingest.questions.headings import CONTINUED, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import OF_OPTIONS, Item
@@ -159,8 +159,6 @@ def anchors(
         alike += [head for head in best.candidates if head.place in tops]
         run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
         run = _completed(items, run, best.candidates) if strays else run
-    weak = best.kind[0] or (best.kind[1] and not best.question) or len(run) < _FEWEST_ALIKE
-    run = (_unnumbered(items, run, sections) if weak else []) or run
     more = [*_of_own_form(items, run, sections, gaps=strays), *_of_types(items, run, others)]
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
 
@@ -227,50 +225,9 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], ga
             yield from (_Candidate(head.place, head.number, head.end, stray=first > 1) for head in own)
 
 
-def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
-    """Questions behind pictures at one edge, or between answers: each asks, and few have numbers of the run."""
-    marks: dict[str, list[int]] = {}
-    heads = sorted(head.place for head in run)
-    for place, item in enumerate(items):
-        if begins_answer(item.text) or item.block.kind == "figure":
-            mark = "" if item.line else f"{item.box.left:.2f} {item.box.right:.2f}"
-            marks.setdefault(mark, []).append(place)
-    for places in (some for some in marks.values() if len(some) >= _FEWEST_ALIKE):
-        between = [(a, b) for a, b in pairwise([*places, len(items)]) if a + 1 < b]
-        ends, apart, stop = [a + 1 for a, _ in between], [_apart(items, a, b) for a, b in between], len(items)
-        long = items[places[0]].line is not None and 2 * len({*ends} & {*apart}) < len(ends)  # answers have lines
-        ends = apart if long else ends
-        while ends and not asks_something(items[ends[-1] : stop]):
-            stop = ends.pop()
-        above = max((place for place in sections if place < places[0]), default=-1)
-        own = (at for at in range(above + 1, places[0]) if asks(items[at].text))
-        first = _apart(items, above, places[0]) if long else next(own, len(items))
-        begins = sorted({min([first, *ends]), *ends})
-        pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
-        bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
-        asking = sum(asks_something(items[piece.start : piece.stop]) for piece in pieces)
-        if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
-            return [
-                _Candidate(place, number, 0, guess=without_number(items[place]))
-                for number, place in enumerate(begins, 1)
-            ]
-    return []
-
-
 def without_number(item: Item) -> str:
     """A guess that a question begins with this line."""
     return f"it has no number: {one_line(item.text, 40)!r}"
-
-
-def _apart(items: Sequence[Item], above: int, below: int) -> int:
-    """The line behind the widest white between two places, or at the top of a page, before the last that asks."""
-    asking = max((at for at in range(above + 1, below) if asks(items[at].text)), default=above + 1)
-
-    def white(at: int) -> float:
-        last, box = items[at - 1].box, items[at].box
-        return (box.top - last.bottom if box.page == last.page else 1.0) if at else 0.0
-
-    return max(range(above + 1, asking + 1), key=white)
 
 
 def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:

@@ -39,7 +39,6 @@ from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
-_BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]）]$"), 4
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
@@ -92,13 +91,11 @@ class SharedText:
     Attributes:
         numbers: first and last of its questions; None for a title alone or a cover.
         guess: a line for a person where nothing printed says whose it is.
-        is_title: it begins a section below that of its question.
         is_own: it stays in its question, which is doubted.
     """
 
     numbers: tuple[int, int] | None
     guess: str = ""
-    is_title: bool = False
     is_own: bool = False
 
 
@@ -140,7 +137,7 @@ def find_passages(
             titled = _is_set_apart(items[lead], above)
             sure = titled or (not following and speaks_of_exam("\n".join(item.text for item in below)))
             numbers = (heads[end].number, _last_part(heads, end)) if following else None
-            passages[lead] = SharedText(numbers, "" if sure else text, is_title=titled)
+            passages[lead] = SharedText(numbers, "" if sure else text)
         elif following:
             guesses[lead] = end
         else:
@@ -149,11 +146,7 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    fixed, first = {*bounds, *passages}, min(heads, default=len(items))
-    return {
-        _page_top(items, place, fixed) if passage.numbers and place > first else place: passage
-        for place, passage in passages.items()
-    } | _titles(items, heads, titles)
+    return passages | _titles(items, {*bounds, len(items)}, min(heads, default=len(items)))
 
 
 def _guessed(
@@ -194,35 +187,12 @@ def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
     return max(each.number for at, each in heads.items() if at >= first and each.label.startswith(f"{level}-"))
 
 
-def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
-    """Titles in a look that only lines right before questions have, the first one among them; those of empty pages."""
-    looks: dict[tuple[bool, float, str], list[int]] = {}
-    above = min(heads, default=0) - 1
-    for place, item in enumerate(items):
-        if item.line and item.line.place >= 0 and place >= above and place not in heads and place not in bounds:
-            sign = item.text[:1] if _BRACKET.fullmatch(item.text) else ""
-            looks.setdefault((item.line.bold, round(item.line.size, 3), sign), []).append(place)
-    own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
-    names = {at: _BRACKET.sub("", items[at].text) or items[at].text.strip("[(（）)] 0123456789") for at in own}
-    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(name) for at, name in names.items())
+def _titles(items: Sequence[Item], bounds: Collection[int], first: int) -> dict[int, SharedText]:
+    """Titles alone on their pages, behind the first question."""
     many = Counter(item.box.page for item in items)
-    bare = [at for at, item in enumerate(items) if many[item.box.page] == 1 and at > above + 1 and item.line]
-    ends = {*heads, *bounds, len(items)}
-    bare = [at for at in bare if at + 1 in ends and at not in ends and _is_title(items[at].text)]
-    return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
-
-
-def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
-    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
-    here = items[place].box.page, items[place].column
-    first = place
-    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
-        first -= 1
-        text = items[first].text
-        if is_running(text) or _is_of_question(text) or begins_answer(text):
-            return place
-    above = items[first - 1] if first else None
-    return first if above is None or (above.box.page, above.column) != here else place
+    alone = (at for at, item in enumerate(items) if many[item.box.page] == 1 and at > first and item.line)
+    own = [at for at in alone if at + 1 in bounds and at not in bounds and _is_title(items[at].text)]
+    return dict.fromkeys(own, SharedText(None))
 
 
 def _is_of_question(text: str) -> bool:

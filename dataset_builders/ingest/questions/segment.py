@@ -227,7 +227,6 @@ class Body:
     Attributes:
         front: before the first question.
         answers: behind their title.
-        part_heads: titles of parts of questions.
         named: numbered lines that name a type, 6. 选择题, and are titles.
     """
 
@@ -235,7 +234,6 @@ class Body:
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
-    part_heads: list[Item] = field(default_factory=list)
     named: list[Item] = field(default_factory=list)
 
     @property
@@ -282,17 +280,13 @@ def segment(stream: Stream) -> Body:
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
-    inner = set() if shown else _part_heads(items, chosen, heads)
     pairs = pairwise(() if shown else chosen)
     typed = [(a, b) for a, b in pairs if b.number == 1 and section_type(items[a.place].text)]
     ends = [place for place in titles if not is_part_of_section(items[place].text)]
     named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
-    named |= heads - inner
+    named |= heads
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
-    if inner:
-        chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
-        body.part_heads = [items[place] for place in sorted(inner)]
     ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
     if order != list(range(len(items))):
@@ -354,35 +348,6 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     rules = range(first[0].place, later[0].place)
     end = next((place for place in rules if is_section(items[place].text)), rules.stop)
     return rules[: end - rules.start] if 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later) else range(0)
-
-
-def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
-    """Places of titles, Part A to Part C or of those `ranked`, that are those of parts of questions.
-
-    They begin behind a question's number, and the numbers go on behind them.
-    """
-    titles = [
-        (place, name, rank)
-        for place, item in enumerate(items)
-        for name, rank in (rank_in_series(item.text) if place in ranked else filter(None, [rank_of(item.text)]))
-    ]
-    begun = [anchor.place for anchor in chosen]
-    behind = {place: bisect(begun, place) for place, *_ in titles}
-    heads: set[int] = set()
-    for word in {name for _, name, _ in titles}:
-        runs: list[list[int]] = []
-        last = 0
-        for place, name, rank in titles:
-            if name == word:
-                if not runs or rank <= last:
-                    runs.append([])
-                runs[-1].append(place)
-                last = rank
-        firsts = [(run, chosen[max(0, behind[run[0]] - 1) :][:2]) for run in runs if behind[run[0]]]
-        within = [run for run, near in firsts if len(near) == 1 or near[1].number == near[0].number + 1]
-        bare = [run for run in within if any(behind[a] == behind[b] for a, b in pairwise(run))]
-        heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
-    return heads
 
 
 def _answers_begin(stream: Stream) -> int:
@@ -528,9 +493,9 @@ class _Sorter:
         self.numbers: set[int] = set()
         self.earlier = 0
 
-    def title(self, item: Item, within: bool = False) -> None:
+    def title(self, item: Item) -> None:
         """Begins a section."""
-        within = (within or is_part_of_section(item.text)) and bool(self.section.title)
+        within = is_part_of_section(item.text) and bool(self.section.title)
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
@@ -576,13 +541,11 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
-    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
+    named = {id(item) for item in body.named}
     bounds = [
         place
         for place, item in enumerate(items)
-        if item.line
-        and id(item) not in inner
-        and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
+        if item.line and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
     ]
     own_pages = any(anchor.label.isalpha() for anchor in chosen.values())
     passages = {} if own_pages else find_passages(items, chosen, bounds, columns)
@@ -603,13 +566,11 @@ def _distribute(
             silent = column
         elif silent:
             continue
-        elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
+        elif _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
         elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
             if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
                 sorter.target.append(item)  # an answer stands below
-        elif place in passages and passages[place].is_title:
-            sorter.title(item, within=True)
         elif place in passages:
             sorter.shared(item, passages[place])
         else:
@@ -716,9 +677,6 @@ _LONGEST_INSTRUCTIONS = 400
 _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
 _LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
-_BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
-_SPAN = re.compile(r"\d{1,3}\s*[~∼～–-]\s*\d{1,3}")
-"""Numbers of the questions of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
@@ -742,7 +700,7 @@ def _share_texts(body: Body) -> None:
             not asks(text) or (speaks_of_exam if titled else INSTRUCTS.search)(text) or any(map(_asks_itself, own))
         ):
             continue
-        if long and not (labelled or _SPAN.search(own[0].section.title)):
+        if long and not (labelled or passage_range(own[0].section.title)):
             shown = one_line(own[0].section.title, 40)
             guess = f"text below its section's title stands in each of its questions: {shown!r}"
         elif not titled:
@@ -792,18 +750,9 @@ def _add_unnumbered(body: Body) -> None:
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "\n".join(item.text for item in items if not INSTRUCTS.search(item.text))
-        if listed := _listed(items, bullets=section_type(section.title) is not None):
+        if listed := _listed(items):
             own = [
-                Segment(
-                    number,
-                    end,
-                    some,
-                    section,
-                    part,
-                    label=label,
-                    stray=not label,
-                    guess=without_number(some[0]) * (not label),
-                )
+                Segment(number, end, some, section, part, label=label)
                 for number, (label, end, some) in enumerate(listed, 1)
             ]
         elif place and items and (whole or asks(alone)):
@@ -817,14 +766,12 @@ def _add_unnumbered(body: Body) -> None:
         section.items = section.items[: section.items.index(own[0].items[0])]
 
 
-def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … or of bullets, each of which asks or has a list further in."""
+def _listed(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
+    """Letters, ends and lines of a list (a), (b), …, each of which asks or has a list further in."""
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
-    if bullets and not heads:
-        heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]
     edge = min((items[place].box.left for place, _ in heads), default=0.0)
     outer = [(place, match) for place, match in heads if items[place].box.left - edge < _LEVEL]
-    letters = [match[1] or match[2] or "" for _, match in outer]
+    letters = [match[1] or match[2] for _, match in outer]
     if len(outer) < _FEWEST or not "abcdefghijklmnopqrstuvwxyz".startswith("".join(letters).lower()):
         return []
     pieces = []

@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     FORM,
     OPTIONS,
@@ -57,14 +57,11 @@ OF_OPTIONS = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|\s{3,}
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
-_SET = r"\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?"
-_SET_NUMBER = re.compile(
-    rf"\s*{_SET}(\d{{1,3}})(?:"
-    r"\s*([.．、])(?:\s*(?=[^\d\s$}])|(?P<all>\}?\s*\$\s*))|\}?\s*\$\s*(?P<behind>[.．、])(?!\d)\s*)"
+_SET_LABEL = re.compile(
+    r"(?P<gap>^\s*|\s{3})\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(?P<name>[A-H]|(?P<digits>\d{1,3}))"
+    r"(?:\s*[.．、](?:\s*(?P<all>\}?\s*\$)|\s*(?(digits)(?!\d))(?=[^\s$}]))|(?(digits)(?P<behind>\}?\s*\$\s*[.．、](?!\d))|(?!)))\s*"
 )
-"""The number of a question that is set as a formula or as part of one."""
-_SET_LABEL = re.compile(rf"(?P<gap>^\s*|\s{{3}}){_SET}(?P<name>[A-H])\s?[.．、]\s?(?:(?P<all>\}}?\s*\$)|(?=[^\s$}}]))")
-"""The label of an option, so set."""
+"""The number of a question or the label of an option that is set as a formula or as part of one."""
 _SET_ROOM = re.compile(r"(\$)?([(（])(?(1)\$)(\s+)(\$)?([)）])(?(4)\$)")
 """An empty bracket, so set."""
 _SET_SIGN = re.compile(r"^\s*\$([^\w\s$\\]{1,2})\$(?=\s)")
@@ -84,11 +81,6 @@ _MARKS_BEFORE = re.compile(
 """Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
-_BINDING, _FEWEST_BOUND = (
-    both_scripts(rf"(?=[{PICTURE}\s]*+[…密封装订线])\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"),
-    12,
-)
-"""A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
@@ -169,8 +161,6 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
                 continue
             _add(block, page, ground, stream)
     _worth_in_boxes(stream)
-    _without_binding(stream.items)
-    _underlined(stream.items)
     _edges(stream)
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
@@ -184,27 +174,12 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
 
 def _without_contents(page: PageBlocks) -> PageBlocks:
     """A page whose lines with leaders and the numbers of pages, which go up, are headings."""
-    lines = [(line, match) for block in page.blocks for line in block.lines if (match := _CONTENTS.search(line.text))]
-    numbers = [int(match[1]) for _, match in lines]
+    pairs = [(block, _CONTENTS.search(line.text)) for block in page.blocks for line in block.lines]
+    numbers = [int(match[1]) for _, match in pairs if match]
     if len(numbers) < _FEWEST_CONTENTS or numbers != sorted(numbers) or len({*numbers}) < 2:
         return page
-    blocks = []
-    for block in page.blocks:
-        of_contents = any(line in block.lines for line, _ in lines)
-        blocks.append(replace(block, kind="header") if of_contents else block)
-    return replace(page, blocks=blocks)
-
-
-def _without_binding(items: list[Item]) -> None:
-    """Drops a dotted line along the edge of pages, where the paper is bound, and its dots before other lines."""
-    lines = [item for item in items if item.line]
-    if sum(bool(_BINDING.fullmatch(item.line.text)) for item in lines if item.line) < _FEWEST_BOUND:
-        return
-    for item in lines:
-        if item.line and (dots := _BINDING.match(item.line.text)):
-            pictures = item.line.pictures[dots[0].count(PICTURE) :]
-            item.line = replace(item.line, text=item.line.text[dots.end() :], pictures=pictures)
-    items[:] = [item for item in items if item.line is None or item.text or item.line.pictures]
+    own = {id(block) for block, match in pairs if match}
+    return replace(page, blocks=[replace(each, kind="header") if id(each) in own else each for each in page.blocks])
 
 
 def _edge_marks(stream: Stream) -> None:
@@ -246,15 +221,6 @@ def _typed(items: Sequence[Item]) -> None:
     if sum(line.pitch > 0 for line in lines) > _TYPED * len(lines):
         for item in items:
             item.line = replace(item.line, pitch=0.0) if item.line else None
-
-
-def _underlined(items: Sequence[Item]) -> None:
-    """Reads spaces where most words of a paper end in an underline."""
-    lines = [item.line for item in items if item.line]
-    words = [word for line in lines for word in line.text.split()]
-    if sum(word.endswith("_") and len(word) > 1 for word in words) > len(words) / 2:
-        for item in items:
-            item.line = replace(item.line, text=re.sub(r"_+ ?(?![_\s])", " ", item.line.text)) if item.line else None
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
@@ -391,16 +357,10 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
-    elif _has_form(block):
+    elif block.kind in ("table", "figure") and FORM.sub("", text := squeezed(block.text)) != text:
         _add_form(block, page, stream)
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
-
-
-def _has_form(block: Block) -> bool:
-    """Checks for a table or drawing with boxes for marks."""
-    text = {"table": block.text, "figure": squeezed(block.text)}.get(block.kind, "")
-    return bool(text.strip()) and FORM.sub("", text) != text
 
 
 def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
@@ -449,13 +409,9 @@ def _without_ruling(line: Line) -> Line | None:
 
 def _numbered(line: Line) -> Line:
     """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its labels."""
-    number = _SET_NUMBER.match(line.text)
     text = _SCORE_BOX.sub("", _SET_SIGN.sub(r"\1", line.text))
-    if number:
-        whole = number["all"] or number["behind"]
-        text = f"{number[1]}{number[2] or number['behind']} {'' if whole else '$'}{line.text[number.end() :]}"
     if _SET_LABEL.match(text):
-        text = _SET_LABEL.sub(lambda label: f"{label['gap']}{label['name']}. {'' if label['all'] else '$'}", text)
+        text = _SET_LABEL.sub(lambda m: f"{m['gap']}{m['name']}. {'' if m['all'] or m['behind'] else '$'}", text)
     text = _SET_ROOM.sub(r"\2\3\5", text)
     text = _DASHED.sub("", _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text))
     pieces = re.split(r"\s{3,}", text)

@@ -829,19 +829,6 @@ def test_underlines_that_a_question_asks_for_are_missed(line: str, doubted: bool
     assert any("underlined" in text for text in doubts) is doubted
 
 
-def test_titles_set_apart_before_questions_are_sections_with_points() -> None:
-    texts = ["Sets (6%)", "1. Find a.", "Graphs (4%)", "2. Find b."]
-    made = placed([(text, at) for at, text in enumerate(texts)])
-    for place in (0, 2):
-        block = made.blocks[place]
-        made.blocks[place] = replace(block, lines=[replace(block.lines[0], bold=True)])
-    drafts = read(made).drafts
-    assert [(draft.question, draft.points, draft.section) for draft in drafts] == [
-        ("Find a.", 6, "Sets (6%)"),
-        ("Find b.", 4, "Graphs (4%)"),
-    ]
-
-
 def test_the_number_of_an_answer_blank_is_no_text() -> None:
     drafts = read(page("1) Which wave travels through space the    1)", "fastest?", "2) Why 2)?    2) ____")).drafts
     assert [draft.question for draft in drafts] == ["Which wave travels through space the fastest?", "Why 2)?"]

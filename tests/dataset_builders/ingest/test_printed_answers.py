@@ -11,12 +11,12 @@ import pytest
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.answers import split_answered
-from livek12.dataset_builders.ingest.keys.ink import inks_of, solution_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import solution_of, take_ink
 from livek12.dataset_builders.ingest.pages.blocks import TICKED, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.report import counts, write_report
-from tests.dataset_builders.ingest.papers import both, by_number, figure, page, pages_of, paper_of, read, segmented
+from tests.dataset_builders.ingest.papers import both, by_number, figure, page, pages_of, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
 
 NAMES = ("Octanoic acid", "Formic acid OR Methanoic acid", "Glucose", "Ethene")
@@ -227,15 +227,6 @@ def test_the_head_of_an_answer_begins_a_line_behind_a_full_one() -> None:
         "A diet low in fats results in a lack of:",
         ["c. Hormones"],
     )
-
-
-def test_a_question_that_is_only_a_table_prints_no_answer() -> None:
-    made = page("Exam", *(text for n in range(12) for text in ("", f"What is the value of {n}?")))
-    figures = {at: replace(made.blocks[at], kind="figure", picture=b"\x89PNG", lines=[]) for at in range(1, 25, 2)}
-    table = replace(made.blocks[10], kind="table", lines=[replace(made.blocks[10].lines[0], text="a\tb")])
-    blocks = [{**figures, 10: table}.get(at, block) for at, block in enumerate(made.blocks)]
-    body, _ = segmented([replace(made, blocks=blocks)])
-    assert len(body.segments) == 12 and not inks_of([(each.items, each.end, []) for each in body.segments])
 
 
 def test_letters_that_are_filled_and_stroked_are_bold(tmp_path: Path) -> None:
