@@ -312,6 +312,7 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
+    _trust_nameless(glyphs)
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
     _part_ligatures(raw.glyphs)
@@ -381,11 +382,12 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         sound = (meaning or UNREAD) != UNREAD or not (
             meaning or unmapped or _unsound(code) or (flat and character in _TALL)
         )
-        if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
+        lined = flat and not sound and not (font == "" and character in _DASHES)
+        if meaning == _BAR or (lined and box[3] - box[1] < _LINE * size < box[2] - box[0]):
             raw.rules.append(Rule(*box))
             continue
         yield from (Glyph(
-            letter, *box, base, size, _advance(around, box, size), font,
+            letter, *box, base, size, _advance(around, box, size), font or f"#{address(c.FPDFTextObj_GetFont(item))}",
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
             math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
@@ -458,6 +460,7 @@ _FLAT, _LINE = 0.12, 0.07
 _OVERHANG: Final = 0.35
 _HYPHENATED: Final = 2
 """Pdfium's code of a hyphen that parts a word at the end of a line."""
+_DASHES: Final = frozenset("-–—_")
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
 """Characters that no font sets flat: a flat glyph with such a code has another meaning."""
 
@@ -541,8 +544,20 @@ _SHAPES: Final = {
     for sign in signs
 }
 """Least and most height over the base line, of the foot, and width, in letter sizes, of all fonts for text."""
+_FEWEST_SHAPES, _EVEN = 15, 0.95
+"""Letters of nameless fonts, and the share of those on a page, that show by their shapes that the codes are theirs."""
 _LIES, _LYING = 2, 0.25
 """Letters of a font in other shapes, and their share, that show that the file gives it other letters."""
+
+
+def _trust_nameless(glyphs: Sequence[Glyph]) -> None:
+    """Believes the letters of a page's nameless fonts, in place, if they have the shapes of their codes."""
+    nameless = [glyph for glyph in glyphs if glyph.font[:1] == "#" and not glyph.sound and glyph.text != UNREAD]
+    shaped = [glyph for glyph in nameless if glyph.text in _SHAPES]
+    even = [glyph for glyph in shaped if _is_shaped(glyph)]
+    if len({glyph.text for glyph in even}) >= _FEWEST_SHAPES and len(even) > _EVEN * len(shaped):
+        for glyph in nameless:
+            glyph.sound = True
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
@@ -563,7 +578,7 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
         meaning = known_sign(glyph.font, ord(glyph.text)) if other else None
         if meaning:
             glyph.text = meaning
-        elif other or (glyph.font and glyph.font in lying and glyph.text.strip()):
+        elif other or (glyph.font in lying and glyph.text.strip()):
             glyph.sound = False
 
 
@@ -873,6 +888,14 @@ _TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]�
     0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
 _AMS_SIGNS: Final = {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾", 0x5C: "∠", 0x7B: "∁"}
+_NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enumerate(_LIGATURES, first)} | {
+    0x10: "“",
+    0x11: "”",
+    0x15: "–",
+    0x16: "—",
+    0x88: "•",
+}
+"""TeX's fonts of dots (Type 3) have no name; their letters have the codes of ASCII."""
 _ENCODINGS: Final = (
     ("hyhwpeq hancomeqn", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
@@ -911,5 +934,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
+    if not font:
+        return _NAMELESS.get(code)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)

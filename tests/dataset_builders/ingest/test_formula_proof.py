@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _part_ligatures,
     _ringed,
     _stacked,
+    _trust_nameless,
     known_sign,
     read,
 )
@@ -96,6 +97,24 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     ]
     _distrust([*plain, *lying])
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
+
+
+def test_letters_of_a_nameless_font_are_believed_if_they_have_the_shapes_of_their_codes() -> None:
+    tall = {sign: (0.0, 0.7) for sign in "bdhkl"} | {sign: (0.0, 0.45) for sign in "acemnorsuvwxz"}
+
+    def typed(shift: int) -> list[Glyph]:
+        codes = [*tall][shift:] + [*tall][:shift]
+        boxes = [(100 - 10 * high, 100 - 10 * low) for low, high in tall.values()]
+        return [
+            Glyph(sign, 5.0 * at, top, 5.0 * at + 4, foot, 100, 10, 5.0 * at + 4, "#1", sound=False)
+            for at, (sign, (top, foot)) in enumerate(zip(codes, boxes, strict=True))
+        ]
+
+    pages = typed(0), typed(9)
+    for page in pages:
+        _trust_nameless(page)
+    assert [all(letter.sound for letter in page) for page in pages] == [True, False]
+    assert [known_sign("", code) for code in (0x0C, 0x1E, 0x41)] == ["fi", "ffi", None]
 
 
 def test_a_tall_bracket_takes_the_stroke_between_its_pieces() -> None:
