@@ -16,6 +16,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _brackets,
     _composed,
     _distrust,
+    _measured,
     _name_code,
     _once,
     _part_ligatures,
@@ -100,7 +101,7 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
 
 
 def test_letters_of_a_nameless_font_are_believed_if_they_have_the_shapes_of_their_codes() -> None:
-    tall = {sign: (0.0, 0.7) for sign in "bdhkl"} | {sign: (0.0, 0.45) for sign in "acemnorsuvwxz"}
+    tall = dict.fromkeys("bdhkl", (0.0, 0.7)) | dict.fromkeys("acemnorsuvwxz", (0.0, 0.45))
 
     def typed(shift: int) -> list[Glyph]:
         codes = [*tall][shift:] + [*tall][:shift]
@@ -115,6 +116,14 @@ def test_letters_of_a_nameless_font_are_believed_if_they_have_the_shapes_of_thei
         _trust_nameless(page)
     assert [all(letter.sound for letter in page) for page in pages] == [True, False]
     assert [known_sign("", code) for code in (0x0C, 0x1E, 0x41)] == ["fi", "ffi", None]
+
+
+@pytest.mark.parametrize(
+    ("font", "right", "sign"), [("CambriaMath", 584, "𝐴"), ("Cambria Math", 590, None), ("Cambria", 584, None)]
+)
+def test_a_letter_without_a_name_is_told_by_its_measures(font: str, right: float, sign: str | None) -> None:
+    ink = (20.0, 93.16, 20 + right / 100, 100.0)
+    assert _measured(font, ((20.0, 90, 26.38, 102), ink), (26.38, 100.0), 10.0) == sign
 
 
 def test_a_tall_bracket_takes_the_stroke_between_its_pieces() -> None:
