@@ -22,7 +22,7 @@ from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine, Boun
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
-MOST_POINTS: Final = 40
+MOST_POINTS: Final = 120
 """Points of an outline that are kept: a sign of a formula has fewer."""
 _FAINT: Final = 90
 """Grey values (of 255) from white: what is filled lighter than this can be printed over."""
