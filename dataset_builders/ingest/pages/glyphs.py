@@ -311,7 +311,7 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
+    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
     _trust_nameless(glyphs)
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
@@ -672,7 +672,7 @@ def _column(line: Sequence[Glyph], size: float) -> float:
         return 0.0
     slots, gaps = [_slot(line[word[0] : word[-1] + 1]) for word in words], [_gap(line, word[1]) for word in words]
     even, unlike = (max(values) - min(values) < _EVEN * size for values in (slots, gaps))
-    return median(slots) if even and not unlike else 0.0
+    return median(slots) if even and not unlike and median(slots) > _TYPED_WIDTH * size else 0.0
 
 
 def _gap(line: Sequence[Glyph], place: int) -> float:
@@ -700,8 +700,8 @@ _EVEN: Final = 0.05
 """Share by which widths of a typewriter's letters, and of columns of letters, differ."""
 _FEWEST_WORDS, _LONGEST_WORD, _WIDEST_GAP = 3, 40, 0.35
 """Letters of a word, and words, that show columns; letters of a word and letter sizes between them, at most."""
-_SPREAD, _NEXT_LINE = 0.3, 1.6
-"""Share of a line of code that such words take, and letter sizes to the next line of code."""
+_SPREAD, _NEXT_LINE, _TYPED_WIDTH = 0.3, 1.6, 0.55
+"""Share of a line of code that such words take; letter sizes to the next line of code, and of a letter, at least."""
 _TYPED: Final = str.maketrans("−∗∼", "-*~")
 """Signs of code that are set in a font for formulas."""
 
@@ -730,24 +730,6 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         else:
             done.append(glyph)
     return done
-
-
-_STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
-"""Signs that are set as two, one over the other."""
-
-
-def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
-    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
-    gone: set[int] = set()
-    for upper in uppers:
-        for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():
-            near = 0.1 * lower.size
-            level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
-            if level and (sign := _STACKED.get(upper.text + lower.text)):
-                upper.left, upper.top, upper.right, upper.bottom = hull((upper, lower))
-                upper.text, upper.base = sign, upper.centre[1] + AXIS * upper.size
-                gone.add(id(lower))
-    return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
 _CIRCLED: Final = {

@@ -21,7 +21,6 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _once,
     _part_ligatures,
     _ringed,
-    _stacked,
     _trust_nameless,
     known_sign,
     read,
@@ -143,16 +142,6 @@ def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:
     _distrust([*letters, arrow, index, bracket, small, tall, turned])
     assert (arrow.text, arrow.sound, index.sound, bracket.sound, small.sound) == ("→", True, False, True, True)
     assert not tall.sound and turned.sound and all(letter.sound for letter in letters)
-
-
-def test_two_signs_that_mean_one_are_one() -> None:
-    subset, unequal = (
-        Glyph("⊂", 10, 90, 16, 94, 94, 8, 16, "Symbol"),
-        Glyph("≠", 10.5, 95, 15.5, 100, 100, 8, 16, "Symbol"),
-    )
-    (sign,) = _stacked([subset, replace(unequal)])
-    assert (sign.text, sign.box) == ("⊊", (10, 90, 16, 100))
-    assert len(_stacked([subset, replace(unequal, left=20, right=25)])) == 2
 
 
 def test_code_in_a_font_for_text_keeps_the_columns_that_its_words_are_spread_over() -> None:
