@@ -199,7 +199,7 @@ def _of_key(draft: Draft) -> Iterator[Doubt]:
         yield _doubt(f"its key begins with {where}: what stands before may be its own", "answer", 0.2)
     if draft.answer_from in ("", "the paper") and any(map(asks, _PARTS.findall(draft.solution or ""))):
         yield _doubt("parts of the question stand in its key", "answer", 0.2)
-    if draft.solution and not draft.answer and draft.question_type in _SHORT:
+    if draft.solution and not (draft.answer or draft.scheme) and draft.question_type in _SHORT:
         yield _doubt("it has a solution, and no answer was found in it", "answer")
     if _is_woven("\n".join((*draft.answer, draft.solution or ""))) or is_torn(draft.solution or ""):
         yield _doubt("a formula of its key is not whole: compare it with the page", "answer", 0.2)

@@ -30,7 +30,9 @@ NUMBER: Final = both_scripts(
     r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：][.．:：]?|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
-_ORDINAL: Final = both_scripts(r"\s*第\s*([一二三四五六七八九十]{1,3})\s*大?题\s*")
+_NUMERAL: Final = both_scripts(
+    r"\s*(?:第\s*([一二三四五六七八九十]{1,3})\s*大?题|([一二三四五六七八九十])\s*[、．.])\s*"
+)
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 """Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
 copy has more or fewer before those that are compared."""
@@ -102,7 +104,8 @@ def align(
         heads[place.number].append(place)
     titles = [title_of(draft.section) for draft in drafts]
     sections = _sections(items, {*titles})
-    ranks, rows = ranks_in_sections(drafts), _of_rows(drafts)
+    ranks = [str(rank) for rank, _ in _ranks(drafts)]
+    rows = [f"#{rank}/{size}" for rank, size in _ranks(drafts, of_kind=True)]
     alone = {title for title, many in Counter(titles).items() if title and many == 1 < len(drafts)}
     for at, item in enumerate(items):
         if item.line and (title := title_of(item.text)) in alone:
@@ -115,12 +118,9 @@ def align(
         anew = [replace(place, worth=_ANEW) for other in sorted(others) for place in heads[other][:MOST_ALIKE]]
         names = draft.number, rows[index], *{titles[index]} & alone
         for place in [*anew, *(place for name in names for place in heads[name][:MOST_ALIKE])]:
-            if (
-                place.style == "numeral"
-                and titles[index] not in alone
-                and title_of(items[place.item].text) == titles[index]
-            ):
-                continue  # the head of its section
+            heads_section = place.style == "numeral" and titles[index] not in alone
+            if heads_section and title_of(items[place.item].text) == titles[index]:
+                continue
             words = likely.get(place.item) if place.entry is None else 0.0
             words = _short(draft, text_of(items[place.item])[place.end :]) if words is None else words
             own[place.order] = replace(place, words=words)
@@ -132,10 +132,8 @@ def align(
     fits = {key: _form(drafts[at], place, items) for key, (at, place) in firsts.items()}
     forms = [fits.get((alike[at], place.order), 0.0) for at, place in candidates]
     apart = {*titles} if len({draft.number for draft in drafts}) < len(drafts) else {""}
-    local = {
-        at for at, (_, place) in enumerate(candidates) if _NAMED.match(place.style) and sections[place.item] in apart
-    }
-    kinds = [(own.style, sections[own.item] if at in local else "") for at, (_, own) in enumerate(candidates)]
+    local = [bool(_NAMED.match(own.style)) and sections[own.item] in apart for _, own in candidates]
+    kinds = [(own.style, sections[own.item] * is_local) for (_, own), is_local in zip(candidates, local, strict=True)]
     covers = {kind: _cover(kind, kinds, candidates) for kind in {*kinds} if kind[0]}
     best = max((total for total, _ in covers.values()), default=0.0) or 1.0
     shares = {kind: precise * min(1.0, _PART * total / best) for kind, (total, precise) in covers.items()}
@@ -165,25 +163,15 @@ def _form(draft: Draft, place: KeyPlace, items: Sequence[Item]) -> float:
     return -_LABELLED / 8 * bool(reading.problem)
 
 
-def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
-    """The number of each question where each section is numbered anew."""
-    seen: Counter[tuple[str, str]] = Counter()
-    ranks = []
-    for draft in drafts:
-        seen[draft.elective, draft.section] += 1
-        ranks.append(str(seen[draft.elective, draft.section]))
-    return ranks
-
-
-def _of_rows(drafts: Sequence[Draft]) -> list[str]:
-    """The number of each question in a row of letters, which has as many as its section has questions of its kind."""
-    sections = [(draft.elective, draft.section, is_choice(draft)) for draft in drafts]
+def _ranks(drafts: Sequence[Draft], of_kind: bool = False) -> list[tuple[int, int]]:
+    """The number of each question in its section, or among those `of_kind` there, and how many these are."""
+    sections = [(draft.elective, draft.section, of_kind and is_choice(draft)) for draft in drafts]
     sizes, seen = Counter(sections), Counter[tuple[str, str, bool]]()
-    rows = []
+    ranks = []
     for section in sections:
         seen[section] += 1
-        rows.append(f"#{seen[section]}/{sizes[section]}")
-    return rows
+        ranks.append((seen[section], sizes[section]))
+    return ranks
 
 
 def _cover(
@@ -256,11 +244,9 @@ def numbered_lines(items: Sequence[Item]) -> list[KeyPlace]:
             before = squeezed(match["before"]).casefold()
             style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
             number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
-        elif item.line and (counted := numeral(item.text)):
-            (value, end), style = counted, "numeral"
-            number = str(value)
-        elif item.line and (ordinal := _ORDINAL.match(item.text)):
-            number, end, style = str(chinese_number(ordinal[1])), ordinal.end(), "第0"
+        elif item.line and (counted := _NUMERAL.match(item.text)):
+            style, number = "第0" if counted[1] else "numeral", str(chinese_number(counted[1] or counted[2]))
+            end = counted.end()
         else:
             continue
         style += "!" * begins_answer(text_of(item)[end:])

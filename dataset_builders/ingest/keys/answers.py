@@ -47,13 +47,13 @@ _LAST = both_scripts(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a solution that ends in the label of an option."""
+_STATED = both_scripts(r"(?<=\S)\s*(?:故\s*填|[故则]?\s*答案[为是])\s*[:：]?\s*([^。．；;:：]{1,60}?)[\s。.．]*\Z")
+"""The end of a worked solution that names what fills the blank."""
 _JUDGED = both_scripts(
     r"[-–—\s]*(?P<label>正确|错误|[对错√×✓✗]|True|False|[TF](?=[.．]|\s*$))(?:[。.．，,:：;；\s]+(?P<reason>.*))?",
     re.DOTALL,
 )
 """A solution that begins with the judgement."""
-_CELL = re.compile(r"[(（]?[A-J]{1,4}[)）]?")
-"""A label in a cell of its own."""
 _BRACKETS = re.compile(r"[(（]\s*[)）]")
 """A place to write a label."""
 _SIGN = both_scripts("[TFOX√×✓✗○对错]|True|False")
@@ -85,7 +85,7 @@ _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
-    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])"
+    r"|\A\s*[(（\[]?\s*\d{1,3}[ \t]*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])"
     r"[ \t]*(?:[:：]|(?=\n|\Z))",
     re.IGNORECASE,
 )
@@ -97,7 +97,7 @@ SERIES = ([*"abcdefghijklmnop"], "i ii iii iv v vi vii viii ix x xi xii".split()
 HEAD_OF_CELLS = both_scripts(r"\A([^\n]*)\|[ \t]*(?:정답|答案|Answer)\s*[:：]?[ \t]+(?=[^|\n]+(?:\n|$))")
 """A line of cells with a kind, points, and the answer."""
 _LABELS_AND_VALUE = re.compile(
-    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析\s)[^\n]*){0,5})\n[ \t]*解析(?=\s)"
+    r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*(?:\n(?![ \t]*解析)[^\n]*){0,5})\n[ \t]*解析(?!式|几何)"
 )
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
@@ -140,6 +140,8 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
     if is_choice(draft):
         of_options = draft.options or draft.question_type in CHOICE_TYPES
         return _choice(draft, answer, solution, letter_first) if of_options else _judgement(answer, solution)
+    if draft.question_type == "fill_in_blank" and (stated := _STATED.search(answer or solution)):
+        return _blanks(draft, " ".join(stated[1].split("\n")), "\n".join(filter(None, (answer, solution))))
     if not answer:
         return Reading((), solution)
     if _LABEL_ALONE.fullmatch(answer):
@@ -154,8 +156,6 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
 def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Reading:
     own = [option.label for option in draft.options]
     text = "\n".join(filter(None, (answer, solution)))
-    if not own and (sign := _JUDGED.fullmatch(answer)) and not labels(answer):
-        return Reading((sign["label"],), "\n".join(filter(None, (sign["reason"], solution))))
     if values := _several(draft, answer or solution):
         return Reading(values, solution if answer else "")
     chosen, reason = labels(answer), solution
@@ -168,9 +168,6 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
         chosen, reason = labels((groups.get("stated") or groups["label"]).rstrip(" .．。:：")), groups["reason"]
     if not chosen and len(ends := {*_LAST.findall(text)}) == 1:
         chosen, reason = [*ends.pop().upper()], text
-    cells = [*filter(_CELL.fullmatch, re.split(r"\s{3,}", text.partition("\n")[0])[1:])]
-    if not chosen and len(cells) == 1:
-        chosen, reason = labels(cells[0]), text
     if not chosen and answer:
         chosen = [option.label for option in draft.options if squeezed(option.text) == squeezed(answer)]
     if not chosen:
@@ -197,8 +194,6 @@ def _judgement(answer: str, solution: str) -> Reading:
     if match := _JUDGED.fullmatch(answer or solution):
         reason = match["reason"] or ""
         return Reading((match["label"],), "\n".join(filter(None, (reason, solution if answer else ""))).strip())
-    if not answer and read_truth(solution, signs=True) is not None:
-        answer, solution = solution, ""
     judges = not answer or read_truth(answer, signs=True, reasoned=True) is not None
     problem = "" if judges else f"the key {answer[:40]!r} is neither true nor false"
     return Reading((answer,) if answer else (), solution, problem)
@@ -208,8 +203,17 @@ def _blanks(draft: Draft, answer: str, solution: str) -> Reading:
     blanks = count_blanks(draft.question)
     numbered = _BLANK.split(answer)
     values = split_blanks(answer, blanks) if numbered[0] else numbered[1:]
+    cuts = (re.split(sign, answer) for sign in (r"\s{3,}", "[，；;]"))
+    alike = (pieces for pieces in cuts if len(pieces) == blanks and all(map(_is_whole, pieces)))
+    values = [value.strip() for value in (next(alike, values) if len(values) != blanks else values)]
     wrong = blanks > 1 and len(values) != blanks
     return Reading(tuple(values), solution, f"{blanks} blanks, and a key that is one answer" if wrong else "")
+
+
+def _is_whole(piece: str) -> bool:
+    """Checks for a text whose brackets and dollars end where they begin."""
+    alike = all(piece.count(own[0]) == piece.count(own[1]) for own in ("()", "（）", "[]", "{}"))
+    return alike and not piece.count("$") % 2 and bool(piece.strip())
 
 
 def _due(text: str) -> dict[str, str]:
@@ -224,23 +228,19 @@ def _split_parts(text: str) -> tuple[str, str] | None:
 
     A part begins with the label that is due, or a rule.
     """
-    question, place = "", 0
+    question, following, place = "", "", 0
     answers: list[str] = []
-    following = ""
     heads = list(ANSWER_HEAD.finditer(text))
     for answer, later in zip(heads, [*heads[1:], None], strict=False):
-        if answer.start() < place:
-            continue
-        question += text[place : answer.start()]
-        due = _due(question)
-        begins = {label: rf"[ \t]*[(（]?{label}\s?[)）.．](?!\d)" for label in due}
-        begins |= {"rule": r"[ \t]*[-=]{8,}"} if later else {}
-        part, place = following, len(text)
-        for label, pattern in begins.items():
-            if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
-                place, following = match.start(), label
-        own = _RULE.sub("", text[answer.end() : place]).strip()
-        answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
+        if answer.start() >= place:
+            question += text[place : answer.start()]
+            due = _due(question)
+            begins = rf"\n(?=[ \t]*[(（]?({'|'.join(due) or '(?!)'})\s?[)）.．](?!\d)"
+            match = re.compile(begins + (r"|[ \t]*[-=]{8,})" if later else ")")).search(text, answer.end())
+            part, place = following, match.start() if match else len(text)
+            following = (match[1] or "rule") if match else following
+            own = _RULE.sub("", text[answer.end() : place]).strip()
+            answers.append(f"({due.get(following) or part.removeprefix('rule') or len(answers) + 1}) {own}")
     return (f"{question}{text[place:]}", "\n".join(answers)) if following else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import dropwhile, groupby, pairwise, takewhile
+from itertools import dropwhile, groupby, islice, pairwise
 from pathlib import Path
 
 from livek12.core.errors import UserError
@@ -91,7 +91,6 @@ _ROW = re.compile(
 _LEVEL = 0.005
 """Of the page's height: a row and its mark have one baseline."""
 _PLAIN = re.compile(r"\[?\d{1,2}\]?")
-_CELLS = re.compile(r"\w {3,}\w[^\n]{0,20}? {3,}\w")
 _LONGEST_KEY = 40
 """Characters of a row that is an answer; a longer one says what marks are for."""
 
@@ -188,8 +187,7 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
         scheme = read_scheme(sentences) if whole and total > 0 else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
-    unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""
-    unsure = "its key begins within the question" if rows[0][0][:3] not in ("", "(a)", "(i)") else unsure
+    unsure = "its key begins within the question" if rows[0][0][:3] not in ("", "(a)", "(i)") else ""
     return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
 
 
@@ -203,36 +201,23 @@ def of_tables(items: Sequence[Item], where: str) -> Iterator[tuple[int, Entry]]:
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
-    """Rows of each table, and of lines that are rows: below names of columns, or answers below numbers."""
+    """Rows of each table, and of lines that are rows: answers below numbers."""
     at = 0
     while at < len(items):
+        end = at + 1
         if not items[at].line:
             texts = [line.text for line in items[at].block.lines]
             apart = re.compile(r"\t") if "\t" in "".join(texts) else APART
-            cells = [[cell.strip().replace("$\\sqrt$", "√") for cell in apart.split(text)] for text in texts]
-            yield cells, range(at, at + 1)
-            at += 1
-            continue
-        words = items[at].text.split()
-        end = at + 1
-        while end < len(items) and _of_rows(words, items[end].text.split(), ""):
+            yield (
+                [[cell.strip().replace("$\\sqrt$", "√") for cell in apart.split(text)] for text in texts],
+                range(at, end),
+            )
+        words = items[at].text.split() if items[at].line else []
+        while words and end < len(items) and _of_rows(words, items[end].text.split(), ""):
             end += 1
         if end > at + 1:
             yield [item.text.split() for item in items[at:end]], range(at, end)
-            at = end
-            continue
-        named = {"number", "answer"} <= {column_of(word) for word in words}
-        rows = [*takewhile(bool, (_row(item.text, len(words)) for item in items[at + 1 :]))] if named else []
-        if rows:
-            whole = [row[begin : begin + len(words)] for row in rows for begin in range(0, len(row), len(words))]
-            yield [words, *whole], range(at, at + 1 + len(rows))
-        at += 1 + len(rows)
-
-
-def _row(text: str, width: int) -> list[str]:
-    """Words of a line of which each `width` begin with a number."""
-    cells = text.split()
-    return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
+        at = end
 
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str, of_lines: bool = True) -> list[Entry]:
@@ -258,9 +243,6 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str, of_lines: bool = True
         if fits.get(best, 0) < (0 if only else _FITS) or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
             continue
         kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
-        behind = columns[best + 1] if best + 1 < end and not names[begin] else ()
-        if behind and all(re.fullmatch(r"\d{1,2}", cell) for cell in behind if cell):
-            kinds["points"] = best + 1
         kinds |= {"number": begin, "answer": best}
         answered = [row for row in rows[1:] if NUMBER_CELL.fullmatch(row[begin]) and row[best]]
         read = [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
@@ -401,9 +383,7 @@ def _rows(file: Path) -> list[list[str]]:
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t，；", key=head.count)
     try:
-        rows = [
-            row for _, row in zip(range(MAX_ROWS + 1), csv.reader(io.StringIO(text), delimiter=delimiter), strict=False)
-        ]
+        rows = [*islice(csv.reader(io.StringIO(text), delimiter=delimiter), MAX_ROWS + 1)]
     except csv.Error as error:
         raise UserError(f"{file.name}: is not CSV: {error}") from None
     if len(rows) > MAX_ROWS:
@@ -416,14 +396,11 @@ def _decoded(data: bytes, name: str) -> str:
 
     If two code pages fit the bytes, the one in which the first line names the columns.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    for encoding in ("utf-8-sig", "gb18030", "cp949"):
-        try:
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "gb18030", "cp949"):
+        with suppress(UnicodeDecodeError):
             text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        head = re.split(r"[,;\t，；]", text.strip().split("\n", 1)[0].strip())
-        if encoding == "utf-8-sig" or {"number", "answer"} <= {column_of(cell.strip('" ')) for cell in head}:
-            return text
+            head = re.split(r"[,;\t，；]", text.strip().split("\n", 1)[0].strip())
+            if encoding.startswith("utf") or {"number", "answer"} <= {column_of(cell.strip('" ')) for cell in head}:
+                return text
     raise UserError(f"{name}: is not UTF-8, nor Chinese or Korean with columns that are known; save it as UTF-8")

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import count, groupby, pairwise, takewhile
+from itertools import count, takewhile
 from typing import Final
 
 from livek12.core.scripts import both_scripts
@@ -37,7 +37,7 @@ from livek12.dataset_builders.ingest.keys.answers import (
     labels,
     split_text,
 )
-from livek12.dataset_builders.ingest.keys.entries import APART, Entry, of_mark_schemes, of_span, of_tables, printed
+from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes, of_span, of_tables, printed
 from livek12.dataset_builders.ingest.keys.matching import labels_of_paper
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -71,7 +71,7 @@ _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recordi
 _SURELY_SHORT: Final = 3
 """Characters of an answer that any line may have."""
 _LONGEST_GRID: Final = 20
-"""Lines of columns, whose answers are all at the first."""
+"""Lines of rows, whose entries are all at the first."""
 _MOST_SERIES, _FEWEST = 3, 3
 """Series of candidates that are looked at, and candidates that make one."""
 
@@ -115,7 +115,7 @@ def listed_entries(
     for index, draft in enumerate(drafts):
         given = [_entry(draft, chosen[index], items, ends, name) for chosen in series if index in chosen]
         entries += [replace(entry, unsure=entry.unsure or unsure) for entry in _joined(draft, given)]
-    entries = _corrected(drafts, entries, _again(items, series, ends, free))
+    entries = _contradicted(drafts, entries, items, series, free)
     usual = Counter(place.style for place in series[0].values()).most_common(1)
     last = max(map(number_of, drafts), default=0)
     behind = {place.number for place in free if usual and place.style == usual[0][0]}
@@ -150,40 +150,24 @@ def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
 
 def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str, Entry]]:
     """Items, styles, numbers and entries of spans, of several answers in a line, and of rows of letters."""
-    lines = [
-        (at, text.strip())
-        for at, item in enumerate(items)
-        for text in ([item.text] if item.line else [line.text for line in item.block.lines])
-    ]
-    grids, most = _grids([text for _, text in lines]), _MOST_LETTERS
-    for place, (at, text) in enumerate(lines):
+    most = _MOST_LETTERS
+    every = (
+        (at, line.text) for at, item in enumerate(items) for line in ([item.line] if item.line else item.block.lines)
+    )
+    for at, text in ((at, text.strip()) for at, text in every):
         counted = numeral(text)
         row = text[counted[1] :].strip() if counted else text
         letters = re.findall("[A-JT√×✓✗]", row) if _LETTER_ROW.fullmatch(row) else []
         answers = [entry for span in _SPAN.finditer(text) for entry in of_span(int(span[1]), int(span[2]), span[3])]
         rest = " ".join(_SPAN.sub(" ", text).split()) if answers else text
         series = series_in(rest)
-        answers += grids.get(place, series if len(series) > 1 or answers else [])
+        answers += series if len(series) > 1 or answers else []
         style = "~(" if rest.startswith(("(", "（")) else "~"
         yield from ((at, style, str(number), Entry(number, answer, where=name)) for number, answer in answers)
         most -= len(letters)
         if most >= 0 and letters != sorted({*letters}):  # those of one answer go up
             of = len(letters)
             yield from ((at, "~", f"#{n}/{of}", Entry(n, label, where=name)) for n, label in enumerate(letters, 1))
-
-
-def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
-    """Entries of blocks of lines in columns, all of them at the first line, in order."""
-    rows = [[series_in(cell) for cell in APART.split(text)] for text in texts]
-    grids: dict[int, list[tuple[int, str]]] = {}
-    for is_grid, run in groupby(range(len(texts)), key=lambda place: all(len(cell) == 1 for cell in rows[place])):
-        places = [*run]
-        cells = sorted(cell[0] for place in places for cell in rows[place]) if is_grid else []
-        numbers = [*dict(cells)]
-        wide = 2 * sum(len(rows[place]) > 1 for place in places) > len(places)
-        if wide and len(numbers) == len(cells) > 3 and numbers[-1] - numbers[0] <= 1.1 * len(cells):
-            grids |= {place: cells if place == places[0] else [] for place in places}
-    return grids
 
 
 def series_in(text: str) -> list[tuple[int, str]]:
@@ -221,19 +205,17 @@ def _is_series(
     drafts: Sequence[Draft],
     items: Sequence[Item],
 ) -> bool:
-    """Checks for labels of most choices, solutions of labels, or most in the style of the first series."""
-    choices = [at for at, draft in enumerate(drafts) if is_choice(draft)]
-    labelled = [{at for at in own if at in choices and _is_label(own[at], items)} for own in (*before, chosen)]
-    solved = len(labelled[0] & {*chosen})
-    if 2 * len(labelled[-1]) > len(choices) > 0 or (solved >= _FEWEST and 2 * solved > len(labelled[0])):
+    """Checks for solutions of labels, or most in the style of the first series."""
+    texts = {
+        at: own.entry.answer if own.entry else text_of(items[own.item])[own.end :] for at, own in before[0].items()
+    }
+    labelled = {at for at, text in texts.items() if is_choice(drafts[at]) and labels(text)}
+    solved = len(labelled & {*chosen})
+    if solved >= _FEWEST and 2 * solved > len(labelled):
         return True
     usual = Counter(place.style for place in before[0].values()).most_common(1)
     alike = sum(place.style == usual[0][0] for place in chosen.values()) if usual else 0
     return alike >= _FEWEST and 2 * alike >= len(before[0])
-
-
-def _is_label(place: KeyPlace, items: Sequence[Item]) -> bool:
-    return bool(labels(place.entry.answer if place.entry else text_of(items[place.item])[place.end :]))
 
 
 def ends_of(
@@ -346,39 +328,34 @@ def _answers(reading: Reading) -> bool:
     return bool(reading.answer and (not reading.problem or labels(reading.answer[0])))
 
 
-def _again(
+def _contradicted(
+    drafts: Sequence[Draft],
+    entries: Sequence[Entry],
     items: Sequence[Item],
     series: Sequence[Mapping[int, KeyPlace]],
-    ends: Mapping[tuple[int, int], int],
     free: Sequence[KeyPlace],
-) -> dict[str, list[str]]:
-    """Labels by their numbers that are in no series; behind a list of lines, as in errata, any short text."""
-    places = sorted((place for chosen in series for place in chosen.values()), key=lambda place: place.order)
-    end = ends.get(places[-1].order, len(items)) if places else 0
-    of_lines = 2 * sum(after.item - place.item == 1 for place, after in pairwise(places)) > len(places)
+) -> list[Entry]:
+    """Entries with a doubt where their number has another answer, and the last, whose solution may hold it.
+
+    The other is a label, or behind the list, as in errata, any short text in the form of its question.
+    """
+    styles = {place.order: place.style for chosen in series for place in chosen.values()}
+    last = max(styles, default=(0, 0))
     texts: dict[str, list[str]] = {}
     for place in free:
-        text = text_of(items[place.item])[place.end :].strip() if not place.entry and place.item < end else ""
-        is_behind = of_lines and place.order > places[-1].order
-        if labels(text) or (is_behind and 0 < len(text) <= LONGEST_ANSWER):
+        text = "" if place.entry else text_of(items[place.item])[place.end :].strip()
+        behind = place.order > last and place.style in styles.values() and len(text) <= LONGEST_ANSWER
+        if text and (labels(text) or behind):
             texts.setdefault(place.number, []).append(text)
-    return texts
-
-
-def _corrected(drafts: Sequence[Draft], entries: Sequence[Entry], again: Mapping[str, Sequence[str]]) -> list[Entry]:
-    """Entries with a doubt where their number has another answer, and the last, whose solution may hold it."""
     numbers = Counter(draft.number for draft in drafts)
-    own = {draft.id: draft for draft in drafts if numbers[draft.number] == 1 and draft.number in again}
+    own = {draft.id: draft for draft in drafts if numbers[draft.number] == 1 and draft.number in texts}
     doubts = {}
     for entry in entries:
-        if draft := own.get(entry.of):
-            answer = in_form(draft, entry.answer, entry.solution or "").answer
-            for text in again[draft.number]:
+        if (draft := own.get(entry.of)) and (answer := in_form(draft, entry.answer, entry.solution or "").answer):
+            for text in texts[draft.number]:
                 reading = in_form(draft, *split_text(text, draft)[:2])
-                if _answers(reading) and reading.answer != answer:
+                if reading.answer not in ((), answer) and (is_choice(draft) or not reading.problem):
                     doubts[entry.of] = f"its number comes again: {text[:20]!r}"
-    behind = {entries[-1].of: "other answers stand behind it"} if doubts else {}
-    return [
-        replace(entry, unsure=doubts.get(entry.of) or entry.unsure or behind.get(entry.of, "") * bool(entry.solution))
-        for entry in entries
-    ]
+    if doubts and entries[-1].solution:
+        doubts.setdefault(entries[-1].of, entries[-1].unsure or "other answers stand behind it")
+    return [replace(entry, unsure=doubts.get(entry.of, entry.unsure)) for entry in entries]

@@ -186,7 +186,7 @@ def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
     of_table = entry.points is not None and not (entry.listed or entry.title)
     own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
-    own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
+    own = own or PaperWords([draft.markdown]).has(first)
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 

@@ -82,9 +82,13 @@ def aligned_entries(
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
-        for index in [at for at in spans if at not in copies and places[at].style.startswith("answer")]:
+        words = Counter(places[at].style for at in copies if places[at].style[:1].isalpha())
+        heads = ("answer", *(style for style, _ in words.most_common(1)))
+        for index in [at for at in spans if at not in copies and places[at].style.startswith(heads)]:
             entry = of_lines(drafts[index], spans[index], places[index].end, name)
-            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id)
+            repeats = any(map(PaperWords([drafts[index].markdown]).has, (entry.solution or "").split("\n")))
+            unsure = _REWORDED if repeats else entry.unsure
+            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
         for index, label in _labels_in_ink(drafts, places, spans).items():
             if index in copies and not is_label(copies[index].answer):
                 copies[index] = replace(copies[index], answer=label)

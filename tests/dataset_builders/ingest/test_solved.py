@@ -138,6 +138,13 @@ def test_a_copy_in_another_order_is_matched_by_its_words() -> None:
     assert drafts["1"].answer == ["C"] and drafts["3"].solution == "有请求，且开中断。"
 
 
+def test_heads_of_a_copy_begin_the_keys_of_questions_in_another_wording_too() -> None:
+    asked = [f"Uppgift {n}: Rita en graf som har {many} noder och {many} kanter." for n, many in enumerate("579", 1)]
+    solved = asked[0], "Se figuren.", "Uppgift 2: Grafer", "Vi ritar en cykel.", asked[2], "Den finns inte."
+    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": [page(*solved)]})).drafts
+    assert [draft.solution for draft in drafts] == ["Se figuren.", "Grafer\nVi ritar en cykel.", "Den finns inte."]
+
+
 def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
     parts = ("(a) Why is the first of them done by all?", "(b) Write a function that will return True.")
     stem, second = "1. Read this short text on sorting by comparison.", "2. Name the largest number of nodes in a tree."
