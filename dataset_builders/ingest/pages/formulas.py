@@ -180,8 +180,8 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
     text = f"\\{_WIDE.get(name, name) if wide else name}{{{inner}}}"
     text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
-    box = accent.box
-    return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
+    head = max(below, key=lambda atom: atom.size)
+    return joined(text, below, head.base, head.size, extra=accent.box)
 
 
 _SCRIPT, _OVERHANG = 0.85, 0.3
@@ -834,7 +834,7 @@ def _home(atom: Atom, near: Sequence[Atom], last: int, runs: Sequence[Sequence[A
 def _is_script(before: Atom, run: Sequence[Atom], size: float) -> bool:
     """Checks a few letters right behind another for a script of full size."""
     short = run[-1].right - run[0].left < _WIDEST_SCRIPT * size and all(atom.text.isascii() for atom in run)
-    touches = run[0].left - before.right < _TOUCHES * size
+    touches = run[0].left - max(before.right, before.advance) < _TOUCHES * size
     return short and touches and before.text[-1:].isascii() and before.text[-1:].isalnum()
 
 
