@@ -24,22 +24,16 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
-FEWEST: Final = 3
-"""Questions that make a habit."""
-_AMID: Final = 4
-"""So many answers in the ink outweigh one word of a question in it."""
-_MOST_LOOKS: Final = 12
-"""Of one paper."""
-_SHORT: Final = 3
-"""Letters of a label or sign, which may come again."""
-_BEGIN: Final = 20
-"""Letters of an option's first line that tell it from the others'."""
+FEWEST, _AMID, _MOST_LOOKS = 3, 4, 12
+"""Questions that make a habit; answers in the ink that outweigh one word of a question in it; looks of one paper."""
+_SHORT, _BEGIN = 3, 20
+"""Letters of a label or sign, which may come again, and of an option's first line that tell it from the others'."""
 _LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-_BELOW, _FILLED, _TICK = "below", "filled", "tick"
-"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule; a tick."""
+_BELOW, _FILLED = "below", "filled"
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule."""
 NEW: Final = "new"
 """The look of what a copy has beyond its paper."""
-_SIGNS: Final = (_BELOW, _FILLED, _TICK, TICKED)
+_SIGNS: Final = (_BELOW, _FILLED, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
     r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
@@ -49,13 +43,11 @@ _TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
 _LINK: Final = re.compile(r"://|www\.|\w\.(?:com|org|net|edu|io|kr|cn)\b")
-"""Set otherwise, it answers nothing."""
 _REFERENCE: Final = re.compile(
     r"(?:(?:Fig(?:ure|s)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}", re.I
 )
-"""The question's in any ink."""
 _MARKS: Final = re.compile(r"\s*(?:\(\d{1,2}\)|（\d{1,2}）|\[\d{1,2}\])\s*")
-"""Bare points."""
+"""Bare points: with links and references, the question's in any ink."""
 _OPEN, _CLOSED = "(（[【", ")）]】"
 
 
@@ -88,13 +80,19 @@ class Inked:
         return " ".join([*self.fills, lines, *self.options])
 
     def __bool__(self) -> bool:
-        answers = any(not (says_worth(item.text) or _is_asked(item.text)) for _, item in self.lines)
+        answers = [item for _, item in self.lines if not (says_worth(item.text) or _is_asked(item.text))]
         return bool(self.fills or self.chosen or answers) and not self.begins
 
     @property
     def is_plain(self) -> bool:
         """Checks for a label of an option or the head of an answer."""
         return bool(self.chosen) or any(_begins_below(item.text, False) for _, item in self.lines)
+
+    @property
+    def answered(self) -> set[str]:
+        """Labels of the parts with an answer, and of those around them."""
+        labels = [part.split(" ") for part, _ in self.lines]
+        return {" ".join(own[: end + 1]) for own in labels for end in range(len(own))}
 
     def is_answer(self, ink: str) -> bool:
         """Checks for something in the ink: what is in bold alone may be emphasis."""
@@ -104,18 +102,18 @@ class Inked:
 def looks_of(line: Line, opened: bool = False) -> Iterator[tuple[int, int, set[str]]]:
     """Places and looks of a line's parts; a bracket is `opened` at the end of the line above."""
     at = 0
-    whole = f"{line.look} bold" if line.bold else line.look
-    for look, text in line.inks or ((whole, line.text),):
+    ticks = [match.start() for match in _TICKS.finditer(line.text)]
+    cells = [match.start() for match in _LABEL.finditer(line.text)]
+    for look, text in line.inks or ((f"{line.look} bold" if line.bold else line.look, line.text),):
         bare = text.strip()
         start = line.text.find(bare, at)
         if start >= 0 and bare:
             at = start + len(bare)
-            ring = line.text.find(CHOICE, at) if TICKED in look else -1
-            yield start, (ring if ring > 0 else len(line.text)) if TICKED in look else at, {*look.split()}
-    cells = [match.start() for match in _LABEL.finditer(line.text)]
-    for match in _TICKS.finditer(line.text) if cells else ():
-        cell = max((start for start in cells if start <= match.start()), default=0)
-        yield cell, min((start for start in cells if start > match.start()), default=len(line.text)), {_TICK}
+            yield start, at, {*look.split()} - {TICKED}
+            ticks += [start] if TICKED in look and (line.inks or len(cells) == 1) else []
+    for tick in ticks if cells else ():
+        cell = max((start for start in cells if start <= tick), default=0)
+        yield cell, min((start for start in cells if start > tick), default=len(line.text)), {TICKED}
     for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
         yield match.start(1) - opened, match.end(1) - opened, {_FILLED}
 
@@ -184,8 +182,8 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         if ink == _BELOW:
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
-        own = [span for at, span in enumerate(spans[place]) if ((place, at) in kept) == (ink == _TICK)]
-        whole = (ink not in (TICKED, _TICK, _FILLED) and _is_whole(line, own, begin)) or begun
+        own = [span for at, span in enumerate(spans[place]) if ink == TICKED or (place, at) not in kept]
+        whole = (ink not in (TICKED, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -193,12 +191,13 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.parts += [" ".join(parts)] if label else []
         taken.begins |= whole
         if own and not whole:
-            rest, tail = (
-                _marked(line, own[0], ink) if ink in (TICKED, _TICK) else _without(line, own, taken, opened[place])
-            )
-            below = _below_option(items, place) if ink == TICKED else []
+            if ink == TICKED:
+                rest, tail = _marked(line, own[0], not kept.isdisjoint((place, at) for at in range(len(own))))
+            else:
+                rest, tail = _without(line, own, taken, opened[place])
             tails = [replace(item, line=replace(line, text=tail, inks=(), pictures=[]))] if tail else []
-            taken.lines += [(" ".join(parts), each) for each in (*tails, *map(replace, below))]
+            tails += map(replace, _below_option(items, place) if tails and ink == TICKED else ())
+            taken.lines += [(" ".join(parts), each) for each in tails]
             item.line = replace(line, text=rest, inks=())
         taken.rest.append(item)
     return taken
@@ -224,10 +223,9 @@ def is_guessed(ink: str, taken: Inked) -> bool:
 
 def unanswered(each: Sequence[Inked]) -> str:
     """The parts of a question without an answer, where others have one each."""
-    answered = {part for taken in each for part, _ in taken.lines}
-    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
-    lacking = dict.fromkeys(part for taken in each for part in taken.parts if part not in within)
-    return ", ".join(lacking) if len(answered) > 1 else ""
+    answered = set[str]().union(*(taken.answered for taken in each))
+    lacking = dict.fromkeys(part for taken in each for part in taken.parts if part not in answered)
+    return ", ".join(lacking) if len({part for taken in each for part, _ in taken.lines}) > 1 else ""
 
 
 def _below_option(items: Sequence[Item], place: int) -> list[Item]:
@@ -249,13 +247,12 @@ def _parts_behind(parts: Sequence[str], label: str, within: bool) -> list[str]:
     return [*parts[:at], label] if at < len(around) or (within and bare in ("a", "i", "1")) else []
 
 
-def _marked(line: Line, span: tuple[int, int], ink: str) -> tuple[str, str]:
-    """A line's text with its ticked option, and this; without its tick, and the remark behind this."""
+def _marked(line: Line, span: tuple[int, int], is_chosen: bool) -> tuple[str, str]:
+    """A line's text with its ticked option, without a tick of letters, and the remark behind this, or the option."""
     cell = line.text[slice(*span)]
-    if ink == TICKED:
-        return line.text, _LABEL.sub("", cell, count=1)
-    text, remark = _TICKS.split(cell, maxsplit=1)
-    return f"{line.text[: span[0]]}{text}{line.text[span[1] :]}", remark.strip()
+    text, *remark = _TICKS.split(cell, maxsplit=1)
+    rest = f"{line.text[: span[0]]}{text}{line.text[span[1] :]}" if remark else line.text
+    return rest, "".join(remark).strip() if is_chosen else _LABEL.sub("", text, count=1)
 
 
 def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened: bool) -> tuple[str, str]:
@@ -264,8 +261,6 @@ def _without(line: Line, spans: Sequence[tuple[int, int]], taken: Inked, opened:
     for start, end in reversed(spans):
         piece, before, behind = text[start:end].strip(), text[:start].rstrip(), text[end:].lstrip()
         bracketed = bool(behind and behind[0] in _CLOSED and (before[-1:] in _OPEN if before else opened))
-        if _is_asked(piece):
-            continue
         if bracketed:
             text = f"{text[:start]}{text[end:]}"
         elif before.endswith("__") or behind.startswith("__"):
@@ -315,12 +310,9 @@ def inks_of(questions: Sequence[Question]) -> list[str]:
     answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
-    inks = []
-    for look, own in answered.items():
-        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
-        if own and (habit or len(own & choices) >= max(FEWEST, len(choices) / 2)):
-            inks.append(look)
-    return inks
+    most, most_choices = (max(FEWEST, len(of) / 2) for of in (questions, choices))
+    habits = {look: signed if look in _SIGNS else own for look, own in answered.items() if own}
+    return [look for look, own in habits.items() if len(own) >= most or len(answered[look] & choices) >= most_choices]
 
 
 def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
@@ -336,24 +328,23 @@ def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
 
 def segment_solved(stream: Stream, body: Body, inks: Collection[str]) -> Body:
     """A body whose questions begin where they do without the lines in the ink, if none is lost so."""
-    inked = {id(item) for item in stream.items if any(_is_line(item, ink) for ink in inks)}
+    inked = {id(item) for item in stream.items if any(_is_line(item.line, ink) for ink in inks)}
     inked &= {at for at, owner in body.owners.items() if owner >= 0}
     again = segment(replace(stream, items=[item for item in stream.items if id(item) not in inked]))
     owners = {id(each.items[0]): each for each in again.segments}
     if {id(each.items[0]) for each in body.segments} - {*owners} - inked:
         return body
-    places = {id(item): place for place, item in enumerate(stream.items)}
     last = None
     for item in stream.items:
         last = owners.get(id(item), last)
         if last and id(item) in inked:
             last.items.append(item)
+    places = {id(item): place for place, item in enumerate(stream.items)}
     for each in again.segments:
         if not inked.isdisjoint(map(id, each.items)):
             each.items.sort(key=lambda item: places.get(id(item), 0))
     return again
 
 
-def _is_line(item: Item, ink: str) -> bool:
-    line = item.line
+def _is_line(line: Line | None, ink: str) -> bool:
     return bool(line and not _LABEL.match(line.text) and _is_whole(line, _spans(line, ink), 0))

@@ -19,7 +19,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.ink import NEW, inks_of, take_ink
+from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -31,24 +31,20 @@ from livek12.dataset_builders.ingest.keys.words import (
     without_question,
 )
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Line
+from livek12.dataset_builders.ingest.pages.blocks import TICKED, UNREAD, Block, Box, Line
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, begins_answer
 from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import compose
 
-_MOST, _FEWEST_TOKENS = 0.5, 5
-"""Share of the questions of a solved paper; tokens of a question."""
-_LONGEST: Final = 5000
-"""Tokens compared: beyond these a question is none."""
-_RUN: Final = 3
-"""Tokens of a question in a row that are no chance."""
-_FEWEST_RUNS = 3
-"""Questions that make a habit."""
+_MOST, _FEWEST_TOKENS, _LONGEST = 0.5, 5, 5000
+"""Share of the questions of a solved paper; tokens of a question, and beyond which it is none."""
+_RUN, _FEWEST_RUNS = 3, 3
+"""Tokens of a question in a row that are no chance; questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
-_SIGNED: Final = 0.5
-"""The confidence of a sign behind an option, if it was read from a picture."""
+_ALIKE, _SIGNED = 0.02, 0.5
+"""Of the page, by which sizes of one picture differ; confidence of a sign behind an option in a picture of a page."""
 _REMARK, _WORK = 2, 24
 """Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
@@ -81,23 +77,33 @@ def aligned_entries(
         spans[index] = stream.items[place.item : ends[place.order]]
         if entry := _copied(drafts[index], spans[index], place, stream, forms):
             copies[index] = replace(entry, where=name)
-    if len(copies) > max(1, _MOST * len(drafts)):
-        words = Counter(places[at].style for at in copies if places[at].style[:1].isalpha())
-        heads = ("answer", *(style for style, _ in words.most_common(1)))
-        for index in [at for at in spans if at not in copies and places[at].style.startswith(heads)]:
-            entry = of_lines(drafts[index], spans[index], places[index].end, name)
-            repeats = any(map(PaperWords([drafts[index].markdown]).has, (entry.solution or "").split("\n")))
-            unsure = _REWORDED if repeats else entry.unsure
-            copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
-        for index, label in _labels_in_ink(drafts, places, spans).items():
-            if index in copies and not is_label(copies[index].answer):
-                copies[index] = replace(copies[index], answer=label)
-        return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = listed_entries(drafts, paper, stream, name, headings, by_words)
-    answered = {entry.of for entry in listed if entry.answer or entry.solution}
-    solved = [copy for copy in copies.values() if copy.answer or copy.solution]
-    kept = {copy.of: copy for copy in solved if not (copy.unsure and copy.of in answered)}
-    return [*kept.values(), *(entry for entry in listed if entry.of not in kept)]
+    are_copies = len(copies) > max(1, _MOST * len(drafts))
+    words = Counter(places[at].style for at in copies if places[at].style[:1].isalpha())
+    heads = ("answer", *(style for style, _ in words.most_common(1))) if are_copies else ()
+    for index in [at for at in spans if at not in copies and places[at].style.startswith(heads)]:
+        entry = of_lines(drafts[index], spans[index], places[index].end, name)
+        repeats = any(map(PaperWords([drafts[index].markdown]).has, (entry.solution or "").split("\n")))
+        unsure = _REWORDED if repeats else entry.unsure
+        copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
+    for index, (label, ticked) in _chosen(drafts, places, spans, stream).items():
+        entry = copies.get(index, Entry(0, "-"))
+        if index in copies and label and not is_label(entry.answer):
+            copies[index] = replace(entry, answer=label)
+        elif not (label or entry.answer or entry.solution):
+            copies[index] = replace(entry, solution=ticked or None)
+    solved = {index: entry for index, entry in copies.items() if entry.answer or entry.solution}
+    used = {id(item) for index in solved for item in spans[index] if index != max(copies)}
+    used = used if 2 * len(solved) > len(copies) else set()
+    others = [item for item in stream.items if not (id(item) in used or paper.has(item.text))]
+    if are_copies:  # a list before them, or behind the last
+        listed = listed_entries(drafts, paper, replace(stream, items=others), name)
+    else:
+        listed = listed_entries(drafts, paper, stream, name, headings, by_words)
+    answered = {entry.of for entry in listed if entry.of and (entry.answer or entry.solution)}
+    if are_copies and (used or len(answered) <= len(solved)):
+        return [*copies.values()]
+    copied = [entry for entry in solved.values() if entry.of not in answered or not (are_copies or entry.unsure)]
+    return [*copied, *(entry for entry in listed if entry.of not in {own.of for own in copied})]
 
 
 def _copied(
@@ -115,7 +121,7 @@ def _copied(
     signed = "" if answer else _signed(draft, copy.text)
     rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
     filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
-    drawn = bool(LETTER.search(copy.text)) and not (draft.options or LETTER.search(solution))
+    drawn = _has_drawn(draft, own) and not (draft.options or LETTER.search(solution))
     lacks_cells = filled[0] < filled[1] and not re.search(r"(?m)^\|", solution)
     return Entry(
         number_of(draft),
@@ -132,44 +138,32 @@ def _copied(
     )
 
 
-def _labels_in_ink(
-    drafts: Sequence[Draft], places: Mapping[int, KeyPlace], spans: Mapping[int, Sequence[Item]]
-) -> dict[int, str]:
-    """Labels of the options that copies of choices set in an ink of their own."""
+def _has_drawn(draft: Draft, items: Sequence[Item]) -> bool:
+    """Checks for a picture of a copy that has not the size of one of its question's."""
+    sizes = [figure.box for figure in draft.figures if figure.box]
+    return not all(
+        any(
+            abs((own.right - own.left) - (box.right - box.left)) + abs((own.bottom - own.top) - (box.bottom - box.top))
+            < _ALIKE
+            for own in sizes
+        )
+        for box in (item.box for item in items if LETTER.search(item.text))
+    )
+
+
+def _chosen(
+    drafts: Sequence[Draft], places: Mapping[int, KeyPlace], spans: Mapping[int, Sequence[Item]], stream: Stream
+) -> dict[int, tuple[str, str]]:
+    """Labels of the options that copies set otherwise; what is ticked where the paper has no options."""
     questions = [(own, places[index].end, drafts[index].options) for index, own in spans.items()]
-    labels: dict[int, str] = {}
+    chosen: dict[int, tuple[str, str]] = {}
     for ink in inks_of(questions):
-        each = (take_ink([*map(replace, items)], end, options, ink) for items, end, options in questions)
-        labels |= {index: taken.chosen for index, taken in zip(spans, each, strict=True) if taken.chosen}
-    return labels
-
-
-def _of_copies(
-    drafts: Sequence[Draft],
-    paper: PaperWords,
-    stream: Stream,
-    name: str,
-    copies: Mapping[int, Entry],
-    spans: Mapping[int, Sequence[Item]],
-) -> list[Entry]:
-    """Entries of copies, with the labels of a list beside them or of signed options."""
-    entries = [*copies.values()]
-    answered = [index for index, entry in copies.items() if entry.answer or entry.solution]
-    used = {id(item) for index in answered for item in spans[index] if index != max(copies)}
-    few = 2 * len(answered) <= len(entries)
-    others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
-    listed = listed_entries(drafts, paper, replace(stream, items=others), name)  # before the copies, or behind the last
-    served = {entry.of for entry in listed if entry.of}
-    if few and len(served) > len(answered):
-        return [*(copies[index] for index in answered if drafts[index].id not in served), *listed]
-    by_id = {entry.of: entry for entry in entries}
-    bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
-    labels = {row.of: row.answer.strip("()（）. ") for row in listed if is_label(row.answer)}
-    if len(bare) >= _FEWEST_RUNS and {draft.id for draft in bare} <= {*labels}:
-        for draft in bare:
-            entry = by_id.get(draft.id, Entry(number_of(draft), "", of=draft.id, elective=draft.elective))
-            by_id[draft.id] = replace(entry, answer=labels[draft.id])
-    return [*by_id.values()]
+        for index, (own, end, options) in zip(spans, questions, strict=True):
+            taken = take_ink([*map(replace, own)], end, options, ink)
+            ticked = solution_of([taken]) if ink == TICKED and not options else []
+            if taken.chosen or ticked:
+                chosen[index] = taken.chosen, compose(ticked, stream.columns).text
+    return chosen
 
 
 def _signed(draft: Draft, copy: str) -> str:
@@ -227,17 +221,15 @@ def _difference(question: str, copy: str, stem: str, worded: bool) -> tuple[str,
         if len(filled) > _REMARK if copy[whole.start()] == "|" else goes_on:
             new.update(within)
     taken = take_ink(_looking_new(copy, theirs, new), 0, (), NEW)
-    answered = {part for part, _ in taken.lines}
-    lines = [(_part_of(part, taken.parts, answered), item.line) for part, item in taken.lines if item.line]
+    lines = [(_part_of(part, taken), item.line) for part, item in taken.lines if item.line]
     return _parted([*answers, *taken.fills], lines)
 
 
-def _part_of(part: str, parts: Sequence[str], answered: Set[str]) -> str:
+def _part_of(part: str, taken: Inked) -> str:
     """The part of an answer; if it is the only one that has one, that around it."""
     around = part.rpartition(" ")[0]
-    others = {other for other in parts if other.rpartition(" ")[0] == around} - {part}
-    within = {" ".join(labels[: end + 1]) for labels in map(str.split, answered) for end in range(len(labels))}
-    return around if others and others.isdisjoint(within) else part
+    others = {other for other in taken.parts if other.rpartition(" ")[0] == around} - {part}
+    return around if others and others.isdisjoint(taken.answered) else part
 
 
 def _looking_new(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[Item]:

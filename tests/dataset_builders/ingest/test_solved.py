@@ -343,16 +343,6 @@ def key_of(*lines: str) -> AnswerKey:
     return AnswerKey(name="k", pages={"k": [page(*lines)]})
 
 
-def test_letters_of_a_list_before_a_copy_are_the_answers_that_it_lacks() -> None:
-    options = "A. 控制 B. 状态 C. 数据 D. 地址"
-    stems = ["1. 输入输出接口电路包括哪种端口？", "2. 总线按信号类型分为哪几种？", "3. 处理器响应中断的条件是什么？"]
-    paper = [line for stem in stems for line in (stem, options)]
-    solved = [line for stem in stems for line in (stem, options, f"解析：由教材第{stem[0]}章的定义可知。")]
-    pages = {"k": [page("1. C", "2. B", "3. D", *solved)]}
-    drafts = read(page(*paper), key=AnswerKey(pages=pages, name="k")).drafts
-    assert [draft.answer for draft in drafts] == [["C"], ["B"], ["D"]]
-
-
 def test_only_lines_between_questions_end_a_solution() -> None:
     words = PaperWords(["while (1) {", "}", "return x;"], ["Ch5 Induction", "Part B", "1."])
     assert words.end(["x = 1;", "}"]) == 2
