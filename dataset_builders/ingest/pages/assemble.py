@@ -213,7 +213,7 @@ def _filled(lefts: Sequence[_Span], rights: Sequence[_Span], x: float, ends: _Sp
 def _counts_on(runs: Sequence[Segment], x: float) -> bool:
     left, right = [run for run in runs if run.right <= x - 2], [run for run in runs if run.left >= x + 2]
     columns = _edge_numbers(left), _edge_numbers(right)
-    return _goes_on(*columns) and all(map(_at_edge, columns, (left, right)))
+    return _turns(*columns) is not None and all(map(_at_edge, columns, (left, right)))
 
 
 def _at_edge(numbers: Sequence[Segment], runs: Sequence[Segment]) -> bool:
@@ -234,11 +234,12 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     ]  # a number between two that follow each other is the rest of a sentence
 
 
-def _goes_on(left: Sequence[Segment], right: Sequence[Segment]) -> bool:
-    """Checks that the questions of two columns go on counting from each other."""
+def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] | None:
+    """Questions of a left column that go on counting from a right one; None without a count."""
     if not left or not right or len(left) + len(right) < _FEWEST:
-        return False
+        return None
     columns, places, side, last = (left, right), [1, 0], 0, left[0].number
+    turns: list[Segment] = []
     crossed = False
     while places[0] < len(left) or places[1] < len(right):
         here, there = (
@@ -247,12 +248,13 @@ def _goes_on(left: Sequence[Segment], right: Sequence[Segment]) -> bool:
         )
         anew = not here and there is not None and there.number == 1 and min(len(left), len(right)) > 1
         if there and (there.number == last + 1 or anew) and not (here and here.number == last + 1):
+            turns += [there] if side else []
             side, crossed = 1 - side, True
         elif not here or not (here.number > last or here.number == 1):
-            return False
+            return None
         last = columns[side][places[side]].number
         places[side] += 1
-    return crossed
+    return turns if crossed else None
 
 
 def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
@@ -261,6 +263,12 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
     runs = [part for run in texts for part in run.parted(middle, begins)]
     across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
     across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
+    lefts = [run for run in runs if run.right <= middle]
+    numbered = _edge_numbers(lefts)
+    for turn in _turns(numbered, _edge_numbers([run for run in runs if run.left >= middle])) or []:
+        above = max((run.top for run in numbered if run.top < turn.top), default=0.0)
+        begins = min((run.top for run in lefts if run.titled and above < run.top < turn.top), default=turn.top)
+        across.append((begins - 1, begins - 1))
     done: list[tuple[float, float]] = []
     for top, bottom in sorted(across):
         last = done.pop() if done and top <= done[-1][1] else (top, bottom)

@@ -589,7 +589,8 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     letters = [atom for atom in atoms if atom.text not in STRETCHED]
     if not letters:
         return []
-    full = max(atom.size for atom in parted(letters, _PARTED)[0])
+    first, *others = parted(letters, _PARTED)[0]
+    full = max(atom.size for atom in (first, *others)) if first.built else first.size
     big = min((atom.left for atom in letters if atom.size > _BIGGER * full), default=math.inf)
     atoms = [atom for atom in atoms if atom.left < big]
     rows = _stacked(atoms, full, 0.87)
