@@ -626,6 +626,8 @@ formulas too, at most."""
 _TOUCHES, _WIDEST_SCRIPT, _SCALED = 0.15, 3.0, 0.8
 """Letter sizes by which a script is apart from its letter, and is wide, at most; share of a line's size that formulas
 of their own have at least."""
+_ON: Final = 0.2
+"""Letter sizes that two signs share from side to side, of which one stands over the other."""
 _ASIDE, _OFF = 1.4, 0.3
 """Letter sizes of white space before words, and between their base lines, that show that they are of another line."""
 _NO_LINE: Final = STRETCHED | {PICTURE}
@@ -802,8 +804,10 @@ def _level(row: list[Atom], small: set[int]) -> None:
     lifts = [lift * (abs(lift) > _SAME_BASE * head.size) for lift in lifts]
     for place, run in enumerate(runs):
         if lifts[place] and run[0] is not ordered[0]:
-            before = ordered[ordered.index(run[0]) - 1]
-            lifts[place] *= not _is_script(before, run, head.size)
+            before, *after = ordered[ordered.index(run[0]) - 1], *ordered[ordered.index(run[-1]) + 1 :][:1]
+            sides = [(before, run[0]), *((run[-1], other) for other in after)]
+            over = any(a.right > b.left + _ON * head.size for a, b in sides)  # an arrow over letters
+            lifts[place] *= not (over or _is_script(before, run, head.size))
             aside = run[0].left - before.right > _ASIDE * head.size and not any(atom.math for atom in run)
             off = abs(lifts[place]) > (_OFF if run[0].size > _SCRIPT * head.size else 0.0) * head.size
             for atom in run if aside and off else ():  # of a figure or a list beside the text
