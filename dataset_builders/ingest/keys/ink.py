@@ -182,7 +182,8 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         if ink == _BELOW:
             begun = bool(place and (_begins_below(item.text, lettered) or (begun and not due)))
             lettered |= place > 0 and begins_option(item.text)
-        own = [span for at, span in enumerate(spans[place]) if ink == TICKED or (place, at) not in kept]
+        drawn = [ink == TICKED and not _TICKS.search(line.text[slice(*span)]) for span in spans[place]]
+        own = [s for at, s in enumerate(spans[place]) if drawn[at] or ((place, at) in kept) == (ink == TICKED)]
         whole = (ink not in (TICKED, _FILLED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
@@ -192,7 +193,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
         taken.begins |= whole
         if own and not whole:
             if ink == TICKED:
-                rest, tail = _marked(line, own[0], not kept.isdisjoint((place, at) for at in range(len(own))))
+                rest, tail = _marked(line, own[0], not kept.isdisjoint((place, at) for at in range(len(drawn))))
             else:
                 rest, tail = _without(line, own, taken, opened[place])
             tails = [replace(item, line=replace(line, text=tail, inks=(), pictures=[]))] if tail else []

@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.keys.alignment import (
 )
 from livek12.dataset_builders.ingest.keys.answers import (
     AT_ONCE,
+    BEGUN,
     HEAD_OF_CELLS,
     LONGEST_ANSWER,
     SOLVES,
@@ -282,7 +283,9 @@ def of_lines(draft: Draft, items: Sequence[Item], end: int, where: str) -> Entry
     text = AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
     whole = titled and "\n" in text and not begins_answer(text)
     key, solution, unsure = ("", text, "") if whole else split_text(text, draft)
-    listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or SOLVES.match(text))
+    listed = not any(head.search(text) for head in (ANSWER_HEAD, SOLUTION_HEAD)) and not (
+        SOLVES.match(text) or BEGUN.match(text)
+    )
     points = worth[0].points if worth else None
     entry = Entry(0, key, points, solution or None, where=where, listed=listed, unsure=unsure, printed=text)
     return replace(entry, title=first) if titled else entry

@@ -54,6 +54,7 @@ _FORMS = ("홀수형", "짝수형")
 NO_ANSWER = "no answer was read"
 """Begins the line of a paper whose key is there and says nothing."""
 _SHARED = "several questions have its number"
+_LIKE_QUESTION = "lines of its key that read like its question were left out"
 _OF_OTHERS = "the keys have no more words of their questions than of others: they may be another paper's"
 
 
@@ -115,14 +116,14 @@ def match(
             entry = entries[candidates[0]]
             if not entry.copied:
                 likely = words.likeliest(texts, draft.id)
+                ended = _ended(_explained(entry, draft, lettered), draft, paper)
                 doubts = (
-                    entry.unsure,
+                    ended.unsure,
                     _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper),
                     _OF_OTHERS if foreign and entry.solution else "",
                     f"its key has the words of question {likely}" if likely else "",
                 )
-                entry = _ended(_explained(entry, draft, lettered), draft, paper)
-                entry = replace(entry, unsure=next(filter(None, doubts), ""))
+                entry = replace(ended, unsure=next(filter(None, doubts), ""))
             matched.append(_compared(keyed(draft, entry, entry.source or source), entry, paper))
     left = [entry for index, entry in enumerate(entries) if index not in owners]
     lost = _behind_the_last(matched, left)
@@ -152,9 +153,12 @@ def _are_other_questions(entries: Sequence[Entry], paper: PaperWords) -> bool:
 
 def _ended(entry: Entry, draft: Draft, paper: PaperWords) -> Entry:
     """An entry whose solution is neither the question nor what the paper prints behind it."""
-    solution = (entry.solution or "").split("\n")
-    solution = solution if entry.answer else without_question(solution, draft.markdown)
-    return replace(entry, solution="\n".join(solution[: paper.end(solution, draft.markdown)]).strip() or None)
+    lines = (entry.solution or "").split("\n")
+    own = without_question(lines, draft.markdown) if entry.listed and not entry.answer else lines
+    repeated = squeezed("".join(lines[: len(lines) - len(own)]))
+    unsure = entry.unsure or (_LIKE_QUESTION if repeated not in squeezed(draft.markdown) else "")
+    ended = "\n".join(own[: paper.end(own, draft.markdown)]).strip()
+    return replace(entry, solution=ended or None, unsure=unsure if ended else entry.unsure)
 
 
 def _compared(draft: Draft, entry: Entry, paper: PaperWords) -> Draft:

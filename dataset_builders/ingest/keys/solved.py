@@ -48,6 +48,8 @@ _ALIKE, _SIGNED = 0.02, 0.5
 _REMARK, _WORK = 2, 24
 """Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
+_TICK: Final = re.compile(r"(?:[√✓✔☑xX×+*★◀←]|\$\\sqrt\$)?")
+"""Behind an option: a number or letter may be the page's."""
 _CELL: Final = re.compile(r"[^\W_]|[√×✓✗]")
 """Of what fills a table."""
 _NOWHERE: Final = Box(page=1, left=0.0, top=0.0, right=1.0, bottom=1.0)
@@ -171,7 +173,7 @@ def _signed(draft: Draft, copy: str) -> str:
     theirs = split(LETTER.sub(IMAGE_MARK, copy), draft.language, True)[1] if draft.options else []
     texts = {option.label: squeezed(option.text) for option in theirs}
     signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text) or UNREAD) for own in draft.options}
-    whole = all(own and len(sign) <= _REMARK for _, own, sign in signs.values())
+    whole = all(own and _TICK.fullmatch(sign) for _, own, sign in signs.values())
     signed = [label for label, (_, _, sign) in signs.items() if sign]
     return "".join(signed) if whole and 2 * len(signed) < len(signs) else ""
 

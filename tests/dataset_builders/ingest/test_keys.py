@@ -389,6 +389,17 @@ def test_a_key_that_begins_with_another_question_is_doubted() -> None:
     assert not any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
 
 
+def test_a_solution_that_repeats_words_of_its_question_is_whole_and_lines_left_out_are_doubted() -> None:
+    asked = page("1. Find the limit of the sum of one over n squared plus one and two over n squared.", "2. Draw it.")
+    again = "Let S be the sum of one over n squared plus one and two over n squared, so find its limit."
+    whole = read(asked, key=key_of(f"1. Solution. {again}", "Then S tends to zero.", "2. So.")).drafts[0]
+    assert again in (whole.solution or "") and not any(doubt.kind == "answer" for doubt in whole.doubts)
+    draft = question(1, "x").model_copy(update={"markdown": "Find the limit of the sum of one over n squared."})
+    entry = Entry(1, "", solution="Now the limit of the sum of one over n squared\nis zero.", listed=True)
+    ended = matching._ended(entry, draft, PaperWords())
+    assert ended.solution == "is zero." and "were left out" in ended.unsure
+
+
 def test_numbers_that_begin_anew_are_those_of_sections() -> None:
     blanks = [f"{n}. {'甲' * n}是____。" for n in (1, 2, 3)]
     choices = [line for n in (1, 2) for line in (f"{n}. {'乙' * n}是", "A．1 B．2 C．3 D．4")]

@@ -194,6 +194,16 @@ def test_an_acronym_fills_no_bracket_and_one_may_go_on_in_the_next_line() -> Non
     assert "".join(drafts[2].question.split()) == "数是（）的数。"
 
 
+def test_a_tick_that_a_question_speaks_of_ticks_nothing() -> None:
+    asked = [
+        f"(a) Show the device of the {name} by a tick (✓) in one box. Give a reason."
+        for name in ("page", "bus", "disk")
+    ]
+    lines = [text for n, own in enumerate(asked, 1) for text in (f"{n}. The computer has a {n}.", own)]
+    drafts = read(page(*lines)).drafts
+    assert [draft.question.endswith(own) for draft, own in zip(drafts, asked, strict=True)] == [True] * 3
+
+
 def test_a_letter_in_the_bracket_of_one_choice_is_its_text() -> None:
     assert not any(draft.answer for draft in solved("B   ").drafts)
 

@@ -63,9 +63,10 @@ def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> No
     asked = page(*(line for stem in stems for line in (stem, *options)))
     filled = [line for stem, label in zip(stems, "BCA", strict=True) for line in (f"（ {label} ） {stem}", *options)]
     signed = [line for stem in stems for line in (stem, *options[:2], options[2] + "+")]
-    for lines, answers in ((filled, ["B", "C", "A"]), (signed, ["C", "C", "C"])):
+    paged = [line for stem in stems for line in (stem, *options[:2], options[2] + " 7")]
+    for lines, answers in ((filled, ["B", "C", "A"]), (signed, ["C", "C", "C"]), (paged, ["", "", ""])):
         key = AnswerKey(name="k", pages={"k": [page(*lines)]})
-        assert [draft.answer for draft in read(asked, key=key).drafts] == [[answer] for answer in answers]
+        assert ["".join(draft.answer) for draft in read(asked, key=key).drafts] == answers
 
 
 _DEVICES = ("page", "bus", "disk", "clock", "stack", "cache")
