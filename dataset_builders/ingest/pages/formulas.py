@@ -180,8 +180,8 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
     text = f"\\{_WIDE.get(name, name) if wide else name}{{{inner}}}"
     text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
-    box = accent.box
-    return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
+    head = max(below, key=lambda atom: atom.size)
+    return joined(text, below, head.base, head.size, extra=accent.box)
 
 
 _SCRIPT, _OVERHANG = 0.85, 0.3
@@ -589,7 +589,8 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     letters = [atom for atom in atoms if atom.text not in STRETCHED]
     if not letters:
         return []
-    full = max(atom.size for atom in parted(letters, _PARTED)[0])
+    first, *others = parted(letters, _PARTED)[0]
+    full = max(atom.size for atom in (first, *others)) if first.built else first.size
     big = min((atom.left for atom in letters if atom.size > _BIGGER * full), default=math.inf)
     atoms = [atom for atom in atoms if atom.left < big]
     rows = _stacked(atoms, full, 0.87)
@@ -625,6 +626,8 @@ formulas too, at most."""
 _TOUCHES, _WIDEST_SCRIPT, _SCALED = 0.15, 3.0, 0.8
 """Letter sizes by which a script is apart from its letter, and is wide, at most; share of a line's size that formulas
 of their own have at least."""
+_ON: Final = 0.2
+"""Letter sizes that two signs share from side to side, of which one stands over the other."""
 _ASIDE, _OFF = 1.4, 0.3
 """Letter sizes of white space before words, and between their base lines, that show that they are of another line."""
 _NO_LINE: Final = STRETCHED | {PICTURE}
@@ -801,8 +804,10 @@ def _level(row: list[Atom], small: set[int]) -> None:
     lifts = [lift * (abs(lift) > _SAME_BASE * head.size) for lift in lifts]
     for place, run in enumerate(runs):
         if lifts[place] and run[0] is not ordered[0]:
-            before = ordered[ordered.index(run[0]) - 1]
-            lifts[place] *= not _is_script(before, run, head.size)
+            before, *after = ordered[ordered.index(run[0]) - 1], *ordered[ordered.index(run[-1]) + 1 :][:1]
+            sides = [(before, run[0]), *((run[-1], other) for other in after)]
+            over = any(a.right > b.left + _ON * head.size for a, b in sides)  # an arrow over letters
+            lifts[place] *= not (over or _is_script(before, run, head.size))
             aside = run[0].left - before.right > _ASIDE * head.size and not any(atom.math for atom in run)
             off = abs(lifts[place]) > (_OFF if run[0].size > _SCRIPT * head.size else 0.0) * head.size
             for atom in run if aside and off else ():  # of a figure or a list beside the text
@@ -834,7 +839,7 @@ def _home(atom: Atom, near: Sequence[Atom], last: int, runs: Sequence[Sequence[A
 def _is_script(before: Atom, run: Sequence[Atom], size: float) -> bool:
     """Checks a few letters right behind another for a script of full size."""
     short = run[-1].right - run[0].left < _WIDEST_SCRIPT * size and all(atom.text.isascii() for atom in run)
-    touches = run[0].left - before.right < _TOUCHES * size
+    touches = run[0].left - max(before.right, before.advance) < _TOUCHES * size
     return short and touches and before.text[-1:].isascii() and before.text[-1:].isalnum()
 
 

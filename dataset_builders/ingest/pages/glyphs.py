@@ -22,7 +22,7 @@ from livek12.dataset_builders.ingest.pages.geometry import UNMOVED, Affine, Boun
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
-MOST_POINTS: Final = 40
+MOST_POINTS: Final = 120
 """Points of an outline that are kept: a sign of a formula has fewer."""
 _FAINT: Final = 90
 """Grey values (of 255) from white: what is filled lighter than this can be printed over."""
@@ -311,7 +311,8 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
+    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    _trust_nameless(glyphs)
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
     _part_ligatures(raw.glyphs)
@@ -376,16 +377,24 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
-        meaning = known_sign(font, code, unmapped)
+        advance = _advance(around, box, size)
+        meaning = known_sign(font, code, unmapped) or (
+            _measured(font, (around, box), (advance, base), size) if prints and _unsound(code) else None
+        )
         flat = along >= down and box[3] - box[1] < _FLAT * size < box[2] - box[0]
         sound = (meaning or UNREAD) != UNREAD or not (
             meaning or unmapped or _unsound(code) or (flat and character in _TALL)
         )
-        if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
+        if meaning == _BAR or (
+            flat
+            and not sound
+            and (font or character not in _DASHES)
+            and box[3] - box[1] < _LINE * size < box[2] - box[0]
+        ):
             raw.rules.append(Rule(*box))
             continue
         yield from (Glyph(
-            letter, *box, base, size, _advance(around, box, size), font,
+            letter, *box, base, size, advance, font or f"#{address(c.FPDFTextObj_GetFont(item))}",
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
             math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
             place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
@@ -412,6 +421,14 @@ def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
     return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
+def _left(layer: Any, at: int) -> float:
+    import pypdfium2.raw as c
+
+    left, *others = (ctypes.c_double() for _ in range(4))
+    c.FPDFText_GetCharBox(layer, at, left, *others)
+    return left.value
+
+
 def _code(layer: Any, at: int) -> int:
     import pypdfium2.raw as c
 
@@ -420,7 +437,7 @@ def _code(layer: Any, at: int) -> int:
         return ord("‐")
     if 0xD800 <= code < 0xDC00:
         low = c.FPDFText_GetUnicode(layer, at + 1)
-        if 0xDC00 <= low < 0xE000:
+        if 0xDC00 <= low < 0xE000 and _left(layer, at) == _left(layer, at + 1):  # WPS gives two letters a half each
             return 0x10000 + ((code - 0xD800) << 10) + (int(low) - 0xDC00)
     return code
 
@@ -458,6 +475,7 @@ _FLAT, _LINE = 0.12, 0.07
 _OVERHANG: Final = 0.35
 _HYPHENATED: Final = 2
 """Pdfium's code of a hyphen that parts a word at the end of a line."""
+_DASHES: Final = frozenset("-–—_")
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
 """Characters that no font sets flat: a flat glyph with such a code has another meaning."""
 
@@ -541,8 +559,20 @@ _SHAPES: Final = {
     for sign in signs
 }
 """Least and most height over the base line, of the foot, and width, in letter sizes, of all fonts for text."""
+_FEWEST_SHAPES, _TRUE = 15, 0.95
+"""Letters of nameless fonts, and the share of those on a page, that show by their shapes that the codes are theirs."""
 _LIES, _LYING = 2, 0.25
 """Letters of a font in other shapes, and their share, that show that the file gives it other letters."""
+
+
+def _trust_nameless(glyphs: Sequence[Glyph]) -> None:
+    """Believes the letters of a page's nameless fonts, in place, if they have the shapes of their codes."""
+    nameless = [glyph for glyph in glyphs if glyph.font[:1] == "#" and not glyph.sound and glyph.text != UNREAD]
+    shaped = [glyph for glyph in nameless if glyph.text in _SHAPES]
+    even = [glyph for glyph in shaped if _is_shaped(glyph)]
+    if len({glyph.text for glyph in even}) >= _FEWEST_SHAPES and len(even) > _TRUE * len(shaped):
+        for glyph in nameless:
+            glyph.sound = True
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
@@ -563,7 +593,7 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
         meaning = known_sign(glyph.font, ord(glyph.text)) if other else None
         if meaning:
             glyph.text = meaning
-        elif other or (glyph.font and glyph.font in lying and glyph.text.strip()):
+        elif other or (glyph.font in lying and glyph.text.strip()):
             glyph.sound = False
 
 
@@ -642,7 +672,7 @@ def _column(line: Sequence[Glyph], size: float) -> float:
         return 0.0
     slots, gaps = [_slot(line[word[0] : word[-1] + 1]) for word in words], [_gap(line, word[1]) for word in words]
     even, unlike = (max(values) - min(values) < _EVEN * size for values in (slots, gaps))
-    return median(slots) if even and not unlike else 0.0
+    return median(slots) if even and not unlike and median(slots) > _TYPED_WIDTH * size else 0.0
 
 
 def _gap(line: Sequence[Glyph], place: int) -> float:
@@ -670,8 +700,8 @@ _EVEN: Final = 0.05
 """Share by which widths of a typewriter's letters, and of columns of letters, differ."""
 _FEWEST_WORDS, _LONGEST_WORD, _WIDEST_GAP = 3, 40, 0.35
 """Letters of a word, and words, that show columns; letters of a word and letter sizes between them, at most."""
-_SPREAD, _NEXT_LINE = 0.3, 1.6
-"""Share of a line of code that such words take, and letter sizes to the next line of code."""
+_SPREAD, _NEXT_LINE, _TYPED_WIDTH = 0.3, 1.6, 0.55
+"""Share of a line of code that such words take; letter sizes to the next line of code, and of a letter, at least."""
 _TYPED: Final = str.maketrans("−∗∼", "-*~")
 """Signs of code that are set in a font for formulas."""
 
@@ -700,24 +730,6 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         else:
             done.append(glyph)
     return done
-
-
-_STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
-"""Signs that are set as two, one over the other."""
-
-
-def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
-    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
-    gone: set[int] = set()
-    for upper in uppers:
-        for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():
-            near = 0.1 * lower.size
-            level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
-            if level and (sign := _STACKED.get(upper.text + lower.text)):
-                upper.left, upper.top, upper.right, upper.bottom = hull((upper, lower))
-                upper.text, upper.base = sign, upper.centre[1] + AXIS * upper.size
-                gone.add(id(lower))
-    return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
 _CIRCLED: Final = {
@@ -819,10 +831,43 @@ _BAR: Final = "BAR"
 _HYHWPEQ: Final = (
     _run(0xE000, "𝐴𝐵𝐶𝐷𝐸𝐹𝐺𝐻𝐼𝐽𝐾𝐿𝑀𝑁𝑂𝑃𝑄𝑅𝑆𝑇𝑈𝑉𝑊𝑋𝑌𝑍")
     | _run(0xE034, "1234567890      ()−=+[]{}  :  ,./<>    ∫√          ∑")
-    | {0xE06D: _BAR}
-    | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 33 + "αβγδεζηθικλμνξοπ")
+    | {0xE043: "∗", 0xE04D: "|", 0xE06A: "⋂", 0xE06B: "⋃", 0xE06D: _BAR}
+    | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 9 + "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρστυφχψω")
     | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧 ⎡|⎤⎣⎦⎪")
 )
+_CAMBRIA: Final = {
+    tuple(map(int, row[1:].split(","))): row[0]
+    for row in (
+        "ℎ555,45,543,708,-7 𝐴638,0,584,684,0 𝐵656,28,601,677,0 𝐶597,66,582,684,-7 𝐷692,28,626,677,0 𝐸625,28,605,677,0 "
+        "𝐹611,28,596,677,0 𝐺629,66,590,684,-7 𝐻728,28,700,677,0 𝐼378,28,351,677,0 𝐽471,0,443,677,-188 "
+        "𝐾698,28,691,677,0 𝐿531,28,490,677,0 𝑀851,27,823,677,0 𝑁732,27,705,677,0 𝑂676,66,610,684,-7 𝑃620,28,576,677,0 "
+        "𝑄676,66,610,684,-186 𝑅637,28,583,677,0 𝑆529,7,515,684,-7 𝑇595,34,581,677,0 𝑉625,46,618,677,-7 "
+        "𝑋654,0,647,677,0 𝑌603,51,595,677,0 𝑍592,5,578,677,0 𝑎557,51,545,482,-7 𝑏539,45,488,708,-7 𝑐460,51,443,482,-7 "
+        "𝑑580,51,545,708,-7 𝑒496,51,450,482,-7 𝑓556,0,548,711,-217 𝑔612,15,555,482,-217 𝑖317,68,283,668,-7 "
+        "𝑗436,0,402,668,-217 𝑘552,45,525,708,-7 𝑙316,67,282,708,-7 𝑚838,12,827,482,-7 𝑛574,12,562,482,-7 "
+        "𝑝558,12,506,482,-209 𝑞539,51,494,482,-209 𝑟476,11,458,482,0 𝑠462,24,430,482,-7 𝑡394,57,380,596,-7 "
+        "𝑣543,34,529,484,-7 𝑤739,27,725,474,-7 𝑥532,15,518,482,-7 𝑦560,3,545,482,-212 𝑧483,12,471,474,0 "
+        "𝛤608,28,593,677,0 𝛼599,51,583,482,-7 𝛽605,7,562,709,-209 𝜃563,56,506,695,-7 𝜇548,7,537,474,-195 "
+        "𝜋593,17,585,474,-7 𝜎584,44,578,474,-7 𝜏458,17,451,474,-7 "
+    ).split()
+}
+"""Letters of Cambria Math, which WPS leaves without names: advance, left and right edge, top and foot over the base
+line, in 1/1000 of the size."""
+_MEASURED: Final = 2
+"""Thousandths of the size by which a letter differs from its measures, at most."""
+
+
+def _measured(font: str, boxes: tuple[Bounds, Bounds], ends: tuple[float, float], size: float) -> str | None:
+    """The letter of a known font with the measures of a glyph without a name, by its loose box and that of its ink."""
+    if not font.replace(" ", "").startswith("CambriaMath"):
+        return None
+    (start, *_), (left, top, right, foot) = boxes
+    begin, (advance, base) = start if 0 < left - start < size else left, ends
+    own = [edge / size * 1000 for edge in (advance - begin, left - begin, right - begin, base - top, base - foot)]
+    off, sign = min((max(abs(a - b) for a, b in zip(own, edges, strict=True)), at) for edges, at in _CAMBRIA.items())
+    return sign if off < _MEASURED else None
+
+
 _RADICALS: Final = _run(
     0x2EC4, "西见角角讠贝足车辶辶辶 钅長镸长门   青韦页风飞食  饣 马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
 )
@@ -873,6 +918,14 @@ _TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]�
     0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
 _AMS_SIGNS: Final = {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾", 0x5C: "∠", 0x7B: "∁"}
+_NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enumerate(_LIGATURES, first)} | {
+    0x10: "“",
+    0x11: "”",
+    0x15: "–",
+    0x16: "—",
+    0x88: "•",
+}
+"""TeX's fonts of dots (Type 3) have no name; their letters have the codes of ASCII."""
 _ENCODINGS: Final = (
     ("hyhwpeq hancomeqn", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
@@ -911,5 +964,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
+    if not font:
+        return _NAMELESS.get(code)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)

@@ -21,7 +21,7 @@ from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, chains, hull
-from livek12.dataset_builders.ingest.pages.glyphs import AXIS, Glyph, RawPage
+from livek12.dataset_builders.ingest.pages.glyphs import AXIS, MOST_POINTS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
             lines.append((sign.right, shape.top - 0.5, shape.right, shape.top + 1.0))
             if rule:
                 raw.rules.append(rule)
+        elif near and (text := _fence(shape)):
+            size_near = min(near, key=lambda letter: abs(letter.left - shape.right)).size
+            raw.glyphs.append(Glyph(text, *shape.box, shape.bottom, size_near, shape.right, shape.kind, math=True))
+            read.append(shape.box)
         else:
             kept.append(shape)
     raw.shapes, raw.rules = _outside(kept, read), _outside(raw.rules, read)  # strokes of a root
@@ -348,13 +352,31 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
 
 def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
     left, top, right, bottom = shape.box
-    if shape.kind == "image" or not (3 <= len(shape.points) < 40 and 1.0 < bottom - top < _TALLEST * size):
+    if shape.kind == "image" or not (3 <= len(shape.points) < MOST_POINTS and 1.0 < bottom - top < _TALLEST * size):
         return []
     level = (g for g in glyphs if g.text.strip() and g.bottom > top - size and g.top < bottom + size)
     return [g for g in level if left - size < (g.left + g.right) / 2 < right + 60 * size]
 
 
-# ---- roots ----
+# ---- roots and braces ----
+
+
+def _fence(shape: Shape) -> str:
+    """The brace of an outline with a tip in its middle and both ends on the other side; "" for none."""
+    wide, tall = shape.width, shape.height
+    if wide > 0.4 * tall:
+        return ""
+    points = [((x - shape.left) / wide, (y - shape.top) / tall) for x, y in shape.points]
+    for sign, aside in (("{", [*points]), ("}", [(1 - x, y) for x, y in points])):
+        tip, ends = [y for x, y in aside if x < _TIP], [y for x, y in aside if x > 1 - _TIP]
+        hooked = min(ends) < _TIP and max(ends) > 1 - _TIP and not any(_TIP < y < 1 - _TIP for y in ends)
+        if hooked and min(tip) > 0.5 - _TIP and max(tip) < 0.5 + _TIP:
+            return sign
+    return ""
+
+
+_TIP: Final = 0.15
+"""Share of a brace's width and height that its tip and its ends take, at most."""
 
 
 def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:

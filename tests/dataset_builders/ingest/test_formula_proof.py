@@ -16,11 +16,12 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _brackets,
     _composed,
     _distrust,
+    _measured,
     _name_code,
     _once,
     _part_ligatures,
     _ringed,
-    _stacked,
+    _trust_nameless,
     known_sign,
     read,
 )
@@ -98,6 +99,32 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
 
 
+def test_letters_of_a_nameless_font_are_believed_if_they_have_the_shapes_of_their_codes() -> None:
+    tall = dict.fromkeys("bdhkl", (0.0, 0.7)) | dict.fromkeys("acemnorsuvwxz", (0.0, 0.45))
+
+    def typed(shift: int) -> list[Glyph]:
+        codes = [*tall][shift:] + [*tall][:shift]
+        boxes = [(100 - 10 * high, 100 - 10 * low) for low, high in tall.values()]
+        return [
+            Glyph(sign, 5.0 * at, top, 5.0 * at + 4, foot, 100, 10, 5.0 * at + 4, "#1", sound=False)
+            for at, (sign, (top, foot)) in enumerate(zip(codes, boxes, strict=True))
+        ]
+
+    pages = typed(0), typed(9)
+    for page in pages:
+        _trust_nameless(page)
+    assert [all(letter.sound for letter in page) for page in pages] == [True, False]
+    assert [known_sign("", code) for code in (0x0C, 0x1E, 0x41)] == ["fi", "ffi", None]
+
+
+@pytest.mark.parametrize(
+    ("font", "right", "sign"), [("CambriaMath", 584, "𝐴"), ("Cambria Math", 590, None), ("Cambria", 584, None)]
+)
+def test_a_letter_without_a_name_is_told_by_its_measures(font: str, right: float, sign: str | None) -> None:
+    ink = (20.0, 93.16, 20 + right / 100, 100.0)
+    assert _measured(font, ((20.0, 90, 26.38, 102), ink), (26.38, 100.0), 10.0) == sign
+
+
 def test_a_tall_bracket_takes_the_stroke_between_its_pieces() -> None:
     pieces = [Glyph(sign, 0, top, 3, top + 10, 50, 10, 3, "EQ", math=True) for sign, top in (("⎡", 30), ("⎣", 44))]
     stroke, bar = (Glyph("|", x, 32, x + 0.7, 46, 50, 10, 3, "EQ", math=True) for x in (0, 20))
@@ -115,16 +142,6 @@ def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:
     _distrust([*letters, arrow, index, bracket, small, tall, turned])
     assert (arrow.text, arrow.sound, index.sound, bracket.sound, small.sound) == ("→", True, False, True, True)
     assert not tall.sound and turned.sound and all(letter.sound for letter in letters)
-
-
-def test_two_signs_that_mean_one_are_one() -> None:
-    subset, unequal = (
-        Glyph("⊂", 10, 90, 16, 94, 94, 8, 16, "Symbol"),
-        Glyph("≠", 10.5, 95, 15.5, 100, 100, 8, 16, "Symbol"),
-    )
-    (sign,) = _stacked([subset, replace(unequal)])
-    assert (sign.text, sign.box) == ("⊊", (10, 90, 16, 100))
-    assert len(_stacked([subset, replace(unequal, left=20, right=25)])) == 2
 
 
 def test_code_in_a_font_for_text_keeps_the_columns_that_its_words_are_spread_over() -> None:
