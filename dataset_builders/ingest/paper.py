@@ -366,9 +366,7 @@ def _settled(draft: Draft) -> Draft:
 
 
 def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
-    none = "no text was found"
-    if stream.items:
-        none = f"no numbered question was found in {len(stream.items)} lines (--head TEXT: first words of one)"
+    none = f"no numbered question was found in {len(stream.items)} lines" if stream.items else "no text was found"
     notes = [note for page in pages for note in page.notes]
     why = unknown_language(stream) or f"{notes[0] if notes else ''}; is it an exam?"
     origins = {block.origin for page in pages for block in page.blocks}
