@@ -115,6 +115,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1．어법 (전치사)", "✅ 정답: on", "해설: 그렇다.", "2．어형", "✅ 정답: off"], {1: "on", 2: "off"}),
         (["1．무관문장 | 쉬움 | 3점 | 정답 ③", "2．제목 | 보통 | 정답 ①"], {1: "③", 2: "①"}),
         (["1．：b", "2．c"], {1: "b", 2: "c"}),
+        (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
+        (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
+        (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
+        (["1. B", "2. C", "[서답형 3] x", "[서답형 4] y"], {1: "B", 2: "C", 3: "x", 4: "y"}),
         (["Question Answer    Points", "1    B    2", "2    ab    1", "3    C    2"], {1: "B", 2: "ab", 3: "C"}),
     ],
 )
@@ -608,6 +612,10 @@ def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None
     (draft,) = paper.drafts
     assert draft.answer == ["3"] and draft.points == 3
     assert [doubt.kind for doubt in draft.doubts] == ["points"]
+    worked = key_of("1．解：2x=6（3分）", "x=3（8分）")
+    assert not [
+        doubt for doubt in read(page("1．解方程2x+1=7．（8分）"), key=worked).drafts[0].doubts if doubt.kind == "points"
+    ]
 
 
 def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
