@@ -42,6 +42,8 @@ _LABELLED = re.compile(r"[A-Ha-h]\.\s|Answers? (?:of|to|for)\s", re.IGNORECASE)
 """Words before a number that is an option's, or that of a question that has begun."""
 _NAME = re.compile(r"[a-z]{2,15}")
 """The name of a variable before its number, temp1, has no space behind it."""
+_SHORT_NAME = re.compile(r"\W*[A-Z]{1,3}\d")
+"""The name of a type before its number, MC1."""
 _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
 """Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)
@@ -184,11 +186,12 @@ def on_own_pages(items: Sequence[Item], run: Sequence[Anchor]) -> list[Anchor]:
 def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> Iterator[_Candidate]:
     """Heads that name a type, 서답형 1, counted from 1 on behind one of the run, each of which asks.
 
-    Heads of any word with points, MC1 (2pts), are some too if that one of the run asks nothing.
+    Heads of a short name with points, MC1 (2pts), are some too if that one of the run asks nothing.
     """
     places = [head.place for head in run]
     for each in others:
-        own = each.candidates if section_type(each.kind[1]) or (each.kind[1] and each.question) else []
+        short = each.question and _SHORT_NAME.match(items[each.candidates[0].place].text)
+        own = each.candidates if short or section_type(each.kind[1]) else []
         if not (run and own and [head.number for head in own] == [*range(1, len(own) + 1)]):
             continue
         at = bisect(places, own[0].place)

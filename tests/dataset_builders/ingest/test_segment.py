@@ -676,17 +676,22 @@ def test_a_question_goes_on_on_the_next_page_in_a_listing_or_list() -> None:
     code = ["{", "int i = 0;", "return i;", "}"]
 
     def listed(*lines: str, number: int) -> PageBlocks:
-        made = page(*lines, number=number)
-        own = [replace(b.lines[0], pitch=0.01 * (b.lines[0].text in code)) for b in made.blocks]
-        return replace(made, blocks=[replace(b, lines=[line]) for b, line in zip(made.blocks, own, strict=True)])
+        blocks = []
+        for block in page(*lines, number=number).blocks:
+            line = block.lines[0]
+            within = 0.03 * (line.text in code or line.text.startswith("int"))
+            box = replace(line.box, left=line.box.left + within, right=0.14 + 0.01 * len(line.text))
+            blocks.append(replace(block, lines=[replace(line, box=box, pitch=0.01 * (line.text in code))]))
+        return PageBlocks(number=number, width=595, height=842, image=b"", blocks=blocks)
 
     first = listed("1. The following program will output ____.", "int f(int a)", *code, number=1)
     second = listed("int main()", *code, "2. The following program will output ____.", "int main()", *code, number=2)
     drafts = read(first, second).drafts
     assert ["main" in draft.question for draft in drafts] == [True, True] and drafts[1].question.startswith("The")
     parts = [f"{sign}. It reads the file and says how large the file is." for sign in ("A", "B", "C")]
-    inner = [f"{sign}. The size of the whole file that it has read is printed on the screen." for sign in ("i", "ii")]
-    drafts = read(page("1. Write a program.", *parts, inner[0]), page(inner[1], "2. Write a test.", number=2)).drafts
+    inner = [f"{sign}. The size of all of the file that it has read is printed on the screen…" for sign in ("i", "ii")]
+    made = both(page("1. Write a program.", *parts), page(inner[0], top=0.32))
+    drafts = read(made, page(inner[1], "2. Write a test.", number=2)).drafts
     assert [draft.question for draft in drafts][1] == "Write a test."
 
 
