@@ -22,7 +22,7 @@ FORMS = ["1. Why is it dark?", "2. Why is it cold?", "Work these out.", "(1) Wha
 NUMERALS = [line for sign in "一二三" for line in (f"第{sign}大题", "1. 读。", f"求第{sign}个值。")]
 
 
-def dressed(made: PageBlocks, *places: int, **look: str) -> PageBlocks:
+def dressed(made: PageBlocks, *places: int, **look: str | int) -> PageBlocks:
     """A page with some of its lines in a look, or bold."""
     blocks = []
     for place, block in enumerate(made.blocks):
@@ -70,6 +70,14 @@ def test_a_head_of_several_lines_begins_one_question() -> None:
     first, second = read(BOLD, options=Options(heads=("Why does ice", "Name a star"))).drafts
     assert first.question == "Why does ice float on a lake? It is cold."
     assert second.question.endswith("Draw it.")
+
+
+def test_names_of_questions_that_count_up_above_shown_heads_are_titles() -> None:
+    lines = [line for n in "一二三" for line in (f"第{n}题（20分）", f"1. 读{n}。", f"2. 求{n}。")]
+    made = dressed(page(*lines), *range(9), place=0)
+    drafts = read(made, options=Options(heads=("1. 读", "2. 求"))).drafts
+    assert [draft.question for draft in drafts] == [f"{word}{n}。" for n in "一二三" for word in "读求"]
+    assert [draft.section[:3] for draft in drafts] == ["第一题", "第一题", "第二题", "第二题", "第三题", "第三题"]
 
 
 @pytest.mark.parametrize(
