@@ -25,11 +25,14 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
-FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
-    r"|姓\s*名|学\s*号|班\s*级|准\s*考\s*证\s*号|수\s*험\s*번\s*호|성\s*명|\s)+"
+_BOXES: Final = (
+    r"草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
+    r"|准\s*考\s*证\s*号|수\s*험\s*번\s*호"
 )
-"""Words of the boxes for marks and names, which no question has."""
+FORM: Final = both_scripts(rf"(?:{_BOXES}|\s)+")
+"""Words of the boxes for marks and for the candidate's number, which no question has."""
+CANDIDATE: Final = both_scripts(rf"(?:{_BOXES}|姓\s*名|学\s*号|班\s*级|성\s*명|\s)+")
+"""Those of boxes beside one for the candidate's number: tables of pupils have them too."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = both_scripts(

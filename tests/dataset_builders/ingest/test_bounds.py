@@ -83,7 +83,9 @@ def test_points_in_a_box_are_those_of_the_line_beside_it() -> None:
 
 
 def test_a_box_for_the_candidate_is_in_no_question() -> None:
-    assert "|" not in read(drawn(page("1. Why?", "box", "2. How?"), 1, "수험번호\t", kind="table")).drafts[0].question
+    lines = "1. Why?", "box", "2. How?"
+    assert "|" not in read(drawn(page(*lines), 1, "성명\t수험번호\t", kind="table")).drafts[0].question
+    assert "|" in read(drawn(page(*lines), 1, "学号\t姓名\t班级", kind="table")).drafts[0].question
 
 
 def test_pictures_go_to_the_questions_that_their_captions_name() -> None:
