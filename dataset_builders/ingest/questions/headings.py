@@ -359,11 +359,12 @@ _NOTICE = both_scripts(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
-    r"|[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}$|(?:The End|THE END)\W*$"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
     r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
     r"|(?:MIT OpenCourseWare|For information about citing)\b"
 )
+END = both_scripts(r"[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}|(?:The End|THE END)\W*")
+"""The last line of a paper; elsewhere a title or a line of code."""
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:[^\w\s(（\[【〔]{1,2}\s?)?(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답)"
