@@ -55,6 +55,7 @@ MANY = dressed(
         (BOLD, ["Why does ice", "Name a star"], "1 2"),
         (MANY, [MANY.blocks[place].text for place in (0, 2)], "1 2 3"),
         (page("￼ (5) Say a.", "￼ (5) Say b.", "No.", "No.", "￼ (8) Tell."), ["二、(5) Say a", "四、(8) Tell"], "1 2 3"),
+        (page("1 Find.", "2024 schools.", "35 km.", "2 Tell."), ["1 Find", "2 Tell"], "1 2"),
         (page("NOTES", "1. Be calm.", "2. Sit.", "1. Find.", "2. Tell."), ["1. Find", "2. Tell"], "1 2"),
         (dressed(page("1. Say.", "1. No.", "2. No.", "2. Say."), 0, 3, look="#f00"), ["1. Say", "2. Say"], "1 2"),
         (page("Let $\\mathrm{B}^+$ be a tree.", "9. No.", "Let x be.", "8. No."), ["Let B+ be", "Let x"], "1 2"),
@@ -82,6 +83,12 @@ def test_a_head_of_several_lines_begins_one_question() -> None:
 def test_examples_that_show_nothing_are_refused(examples: list[str], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         read(page(*CARDS), options=Options(heads=tuple(examples)))
+
+
+@pytest.mark.parametrize("examples", [[""], ["Card A", " "], ["Card A"] * 21])
+def test_examples_are_bounded(examples: list[str]) -> None:
+    with pytest.raises(UserError, match="--head: give at most 20 first lines"):
+        Options(heads=tuple(examples))
 
 
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=4))
