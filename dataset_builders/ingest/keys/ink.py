@@ -28,7 +28,7 @@ FEWEST, _AMID, _MOST_LOOKS = 3, 4, 12
 """Questions that make a habit; answers in the ink that outweigh one word of a question in it; looks of one paper."""
 _SHORT, _BEGIN = 3, 20
 """Letters of a label or sign, which may come again, and of an option's first line that tell it from the others'."""
-_LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
+_LABEL: Final = re.compile(rf"(?:\A\s*|(?<!\S))(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
 _BELOW, _FILLED, _RULED = "below", "filled", "ruled"
 """Signs that are no looks: a head or a letter below the options; a letter in a bracket; on a rule, with or without a
 habit."""
@@ -316,17 +316,18 @@ Question = tuple[Sequence[Item], int, Sequence[Option]]
 
 
 def inks_of(questions: Sequence[Question]) -> list[str]:
-    """The inks that most questions have, or together the `_SIGNS`."""
+    """The inks that most questions have, of all or with options or without them, or together the `_SIGNS`."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     usual = Counter(look for line in lines for *_, own in looks_of(line) for look in own)
     looks = {_BELOW, *(look for look, _ in usual.most_common(_MOST_LOOKS))}
     answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
-    most, most_choices = (max(FEWEST, len(of) / 2) for of in (questions, choices))
+    kinds = [choices, {*range(len(questions))} - choices]
     inks = []
     for look, own in answered.items():
-        habit = len(signed if look in _SIGNS else own) >= most or len(own & choices) >= most_choices
+        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
+        habit |= any(len(own & of) >= max(FEWEST, len(of) / 2) for of in kinds)
         inks += [look] if own and (habit or look == _RULED) else []
     return inks
 
