@@ -926,7 +926,18 @@ _NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enume
     0x88: "•",
 }
 """TeX's fonts of dots (Type 3) have no name; their letters have the codes of ASCII."""
-_ENCODINGS: Final = (
+_WINGDINGS: Final = (
+    _run(0xF06C, f"●{CHOICE}■{4 * CHOICE}⬧⧫◆❖")
+    | _run(0xF081, "①②③④⑤⑥⑦⑧⑨⑩ ❶❷❸❹❺❻❼❽❾❿" + " " * 8 + f"·• {CHOICE}" + " " * 5 + f"▪{CHOICE}  ★")
+    | _run(0xF0D8, "➢      ←→↑↓↖↗↙↘ ➔      ⇦⇨⇧⇩" + " " * 8 + "✗✓")
+    | dict.fromkeys((0xF0FD, 0xF0FE), TICKED)
+)
+_WINGDINGS_2: Final = {0xF04F: "✗", 0xF050: "✓", 0xF0A3: CHOICE} | dict.fromkeys(range(0xF051, 0xF055), TICKED)
+_DINGBATS: Final = tuple({code - 0xF000: sign for code, sign in table.items()} for table in (_WINGDINGS_2, _WINGDINGS))
+_ENCODINGS: Final[tuple[tuple[str, dict[int, str]], ...]] = (
+    ("wingdings2", _WINGDINGS_2),
+    ("wingdings3", {}),
+    ("wingdings", _WINGDINGS),
     ("hyhwpeq hancomeqn", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     ("cmex txex pxex mathextension10 mathextension- math-extension", _TEX_TALL),
@@ -940,11 +951,14 @@ _ENCODINGS: Final = (
     ("cmsy cmbsy txsy pxsy mathsymbols math-symbols", _TEX_SIGNS),
     ("symbol", _SYMBOL),
 )
-"""Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
+"""Fonts that have the same code in every file: Hangul's equation editor, Symbol, Wingdings and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
-_RENAMED: Final = (
+_RENAMED: Final[tuple[tuple[str, dict[int, str]], ...]] = (
+    ("wingdings2", _DINGBATS[0]),
+    ("wingdings3", {}),
+    ("wingdings", _DINGBATS[1]),
     ("cmex", {code: sign for code, sign in _TEX_TALL.items() if chr(code).isalpha() or code > 0x7E}),
     ("cmsy cmbsy", {code: sign for code, sign in _TEX_SIGNS.items() if chr(code) not in "{}|\\*-/·±×÷¬§¶"} | _SCRIPT),
     ("cmmi", {code: sign for code, sign in _TEX_ITALIC.items() if chr(code) > "~" and chr(code) != "µ"} | _TEX_POINTS),
@@ -963,7 +977,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     lower = font.lower()
     if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
-        return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
+        return meanings.get(code, UNREAD if meanings in (_EXTRA, *_DINGBATS) and chr(code).isalpha() else None)
     if not font:
         return _NAMELESS.get(code)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))

@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
-from livek12.dataset_builders.ingest.pages.text_layer import _labels, read_dots
+from livek12.dataset_builders.ingest.pages.text_layer import _labels, draw_points, read_dots
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -282,6 +282,18 @@ def test_dots_of_a_drawn_sign_are_read_and_a_row_of_more_is_none() -> None:
     assert row(*pages[6].glyphs) == (r"6 $\cdots\cdots$", True) and not pages[6].shapes and len(pages[9].shapes) == 9
 
 
+def test_points_of_a_plot_that_are_set_as_signs_are_a_drawing() -> None:
+    text = [glyph(letter, at, at + 5, base=20) for at, letter in enumerate("MPG", 100)]
+    bullets = [glyph("●", 90, 94, base=20 + 0.3 * at) for at in range(3)]
+    points = [glyph("●", 50 + 37 * at % 90, 53 + 37 * at % 90, 5, 100 + 53.7 * at % 80) for at in range(40)]
+    for level, count in ((False, 40), (True, 0)):  # signs in the cells of a table are level
+        for sign in points if level else ():
+            sign.base = 20 * round(sign.base / 20)
+        page = RawPage(600, 800, [*text, *bullets, *points], [], [])
+        draw_points(page)
+        assert (len(page.glyphs), len(page.shapes)) == (46 - count, count)
+
+
 def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
     assert [known_sign(font, ord("A"), False) for font in ("EUFM10", "CMSY10", "MSBM7", "CMR10")] == [
         "𝔄",
@@ -290,6 +302,9 @@ def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
         None,
     ]
     assert [known_sign("SymbolMT", ord(sign), False) for sign in "£å·"] == ["≤", "∑", None]
+    assert [known_sign("Wingdings-Regular", ord(sign), False) for sign in "¨lJ•"] == ["○", "●", "□", None]
+    codes = {"Wingdings": 0xF0E8, "Wingdings2": 0xF052, "Wingdings3": 0xF06C}
+    assert [known_sign(font, code) for font, code in codes.items()] == ["➔", "ticked", None]
     assert row(glyph("𝔭", 0, 5), glyph("ℬ", 5, 10)) == (r"$\mathfrak{p}\mathcal{B}$", True)
     assert [g.text for g in _composed([plain("´", 1), plain("e", 0), plain("¨", 9), plain("ı", 8)])] == ["é", "ï"]
     small = Glyph("\u0301", 0, 88, 4, 91, 96, 7, 4, "Marks")
