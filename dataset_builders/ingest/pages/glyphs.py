@@ -311,7 +311,7 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
     _trust_nameless(glyphs)
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
@@ -732,6 +732,24 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     return done
 
 
+_STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
+"""Signs that are set as two, one over the other."""
+
+
+def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
+    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
+    gone: set[int] = set()
+    for upper in uppers:
+        for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():
+            near = 0.1 * lower.size
+            level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
+            if level and (sign := _STACKED.get(upper.text + lower.text)):
+                upper.left, upper.top, upper.right, upper.bottom = hull((upper, lower))
+                upper.text, upper.base = sign, upper.centre[1] + AXIS * upper.size
+                gone.add(id(lower))
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
+
+
 _CIRCLED: Final = {
     unicodedata.normalize("NFKC", chr(code)): chr(code)
     for code in (*range(0x2460, 0x2474), *range(0x24B6, 0x24EA), *range(0x3251, 0x3260), *range(0x32D0, 0x32FF))
@@ -917,7 +935,9 @@ _TEX_SIGNS: Final = _moved("−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡�
 _TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\") | _run(
     0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
-_AMS_SIGNS: Final = {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾", 0x5C: "∠", 0x7B: "∁"}
+_AMS_SIGNS: Final = (
+    {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾"} | _run(0x58, "✓   ∠∡∢") | {0x7B: "∁"}
+)
 _NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enumerate(_LIGATURES, first)} | {
     0x10: "“",
     0x11: "”",
