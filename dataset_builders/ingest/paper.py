@@ -212,6 +212,8 @@ def read_paper(
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
     notes = list(dict.fromkeys(note for page in pages for note in page.notes))
+    if stream.examples:
+        notes.append(f"{len(body.segments)} questions were found by example: compare their first lines")
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread
