@@ -36,6 +36,7 @@ from livek12.dataset_builders.ingest.ownership import accounts, ids_of
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.paper_reading import PaperReading, language_in, unknown_language
+from livek12.dataset_builders.ingest.questions.examples import examples_of
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import MISSING, TOP, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
@@ -69,6 +70,10 @@ class Options:
     licence: str = ""
     take_parsed: bool = False
     heads: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Bounds the examples."""
+        object.__setattr__(self, "heads", examples_of(self.heads))
 
 
 def options_of(paper: IngestedPaper) -> Options:

@@ -23,6 +23,7 @@ from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
+MOST_EXAMPLES: Final = 20
 LONGEST_EXAMPLE: Final = 200
 """Characters of a line that are compared."""
 _TYPESET: Final = re.compile(rf"\\[a-zA-Z]+|[${{}}^_{PICTURE}{UNREAD}]")
@@ -57,6 +58,18 @@ _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
 _MOST_ALIKE: Final = 0.6
 """Share of a paper's lines above which a look without a label tells no heads."""
+
+
+def examples_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """Examples as they are compared and kept.
+
+    Raises:
+        UserError: one is empty, or there are too many.
+    """
+    examples = tuple(text.strip()[:LONGEST_EXAMPLE].strip() for text in texts)
+    if len(examples) > MOST_EXAMPLES or not all(examples):
+        raise UserError(f"--head: give at most {MOST_EXAMPLES} first lines of questions, none of them empty")
+    return examples
 
 
 def heads_like(stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
@@ -105,6 +118,9 @@ def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules
         heads = max(runs, key=_goes_on) if forms else [replace(h, number=n) for n, h in enumerate(runs[-1], 1)]
         first = min((head for head in heads if head.place in named), key=lambda head: head.place, default=None)
         heads = [h for h in heads if not (first and h.place < first.place and h.number >= first.number)]
+        around = zip(heads, heads[1:], heads[2:], strict=False)  # 1, 35, 2: the one between counts something else
+        others = {b.place for a, b, c in around if c.number == a.number + 1 and b.number not in (1, c.number)}
+        heads = [head for head in heads if head.place in named or head.place not in others]
     if not heads:
         near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, 0.4)
         closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
@@ -150,7 +166,7 @@ def _plain(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text[:LONGEST_EXAMPLE].translate(_NARROW))
+    return _TOKEN.findall(text.translate(_NARROW))
 
 
 def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
@@ -171,7 +187,7 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
             break
         worth = sign in _OPENS and behind not in _CLOSES  # (10 points), no number
         if forms and not worth and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
-            pieces.append(rf"({forms[0]})(?![A-Za-z])")
+            pieces.append(rf"({forms[0]})(?![A-Za-z\d])")
             counted.append(forms[0])
         elif alike:
             pieces.append(rf"(?i:{re.escape(tokens[0])})" if tokens[0].strip() else "")

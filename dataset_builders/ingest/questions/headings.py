@@ -25,11 +25,14 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
-FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
-    r"|姓\s*名|学\s*号|班\s*级|准\s*考\s*证\s*号|수\s*험\s*번\s*호|성\s*명|\s)+"
+_BOXES: Final = (
+    r"草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
+    r"|准\s*考\s*证\s*号|수\s*험\s*번\s*호"
 )
-"""Words of the boxes for marks and names, which no question has."""
+FORM: Final = both_scripts(rf"(?:{_BOXES}|\s)+")
+"""Words of the boxes for marks and for the candidate's number, which no question has."""
+CANDIDATE: Final = both_scripts(rf"(?:{_BOXES}|姓\s*名|学\s*号|班\s*级|성\s*명|\s)+")
+"""Those of boxes beside one for the candidate's number: tables of pupils have them too."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = both_scripts(
@@ -356,11 +359,12 @@ _NOTICE = both_scripts(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
-    r"|[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}$|(?:The End|THE END)\W*$"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
     r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
     r"|(?:MIT OpenCourseWare|For information about citing)\b"
 )
+END = both_scripts(r"[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}|(?:The End|THE END)\W*")
+"""The last line of a paper; elsewhere a title or a line of code."""
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:[^\w\s(（\[【〔]{1,2}\s?)?(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답)"
@@ -448,6 +452,9 @@ _NUMBERED_TITLE: Final = re.compile(
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
+_BY_NAME: Final = both_scripts(
+    r"\s*(第|(?i:question|problem)|문\s?제)\s*(\d{1,2}|[一二三四五六七八九十])(?:\s*[题題]|(?!\w))"
+)
 
 
 def rank_of(text: str) -> tuple[str, int] | None:
@@ -458,6 +465,16 @@ def rank_of(text: str) -> tuple[str, int] | None:
     roman, name = _RANKS[0], match[2]
     rank = int(name) if name.isdecimal() else roman.index(name) + 1 if name in roman else ord(name[0]) - ord("A") + 1
     return match[1].lower(), rank
+
+
+def rank_by_name(text: str) -> list[tuple[str, int]]:
+    """Word and rank of a line that names a question: 第二题, Problem 2."""
+    match = _BY_NAME.match(text)
+    return (
+        [(match[1].casefold(), (int(match[2]) if match[2].isdecimal() else chinese_number(match[2])) - 1)]
+        if match
+        else []
+    )
 
 
 def rank_in_series(text: str) -> list[tuple[str, int]]:
@@ -480,7 +497,7 @@ def follows(text: str, last: str) -> bool:
     """Checks that a section's title has the number behind another's: 四、 behind 三、, Part C behind Part B."""
     before, other = numeral(last), numeral(text)
     if before is not None and other is not None and other[0] == before[0] + 1:
-        return True
+        return ("第" in last[: before[1]]) == ("第" in text[: other[1]])
     ranks = rank_of(last), rank_of(text)
     return ranks[0] is not None and ranks[1] == (ranks[0][0], ranks[0][1] + 1)
 
