@@ -51,6 +51,8 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
+_LONGEST_TITLE: Final = 40
+"""Characters between the numeral of a section and its first answer."""
 _LONGEST_LISTED: Final = 120
 """Characters of an answer in a line of several, formulas as LaTeX."""
 _CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩"
@@ -61,7 +63,7 @@ _ENTRY: Final = both_scripts(
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?:[,，]\s*)?(?={_SHORT})))\s*"
 )
 _SPAN: Final = both_scripts(
-    r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
+    r"(?<![^\s题])(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
@@ -172,10 +174,18 @@ def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str,
 
 
 def series_in(text: str) -> list[tuple[int, str]]:
-    """Entries of a line that begins with one, or with a numeral and 1, and counts on within."""
-    match = _ENTRY.match(text)
-    if not match and numeral(text):
-        match = next((first for first in _ENTRY.finditer(text) if _value(first) == 1), None)
+    """Entries of a line that begins with one, or has one soon behind a numeral, and counts on within."""
+    firsts, counted = [_ENTRY.match(text)], numeral(text)
+    if not firsts[0] and counted:
+        firsts += _ENTRY.finditer(text, counted[1], counted[1] + _LONGEST_TITLE)
+    heads = max((_counted_on(text, first) for first in firsts), key=len)
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
+    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
+    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
+
+
+def _counted_on(text: str, match: re.Match[str] | None) -> list[re.Match[str]]:
+    """The first entry of a line, and those behind it that count on."""
     heads: list[re.Match[str]] = []
     while match:
         heads.append(match)
@@ -183,9 +193,7 @@ def series_in(text: str) -> list[tuple[int, str]]:
         due = _value(match) + 1, _bracket(match)
         alike = (each for each in following if not text.count("$", 0, each.start()) % 2)
         match = next((each for each in alike if (_value(each), _bracket(each)) == due), None)
-    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
-    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
-    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
+    return heads
 
 
 def _bracket(head: re.Match[str]) -> str:
