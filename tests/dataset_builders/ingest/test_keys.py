@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from livek12.core.errors import UserError
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace
-from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace
+from livek12.dataset_builders.ingest.keys.answers import WORTH, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes
+from livek12.dataset_builders.ingest.keys.ink import looks_of
 from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
@@ -115,6 +117,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1．어법 (전치사)", "✅ 정답: on", "해설: 그렇다.", "2．어형", "✅ 정답: off"], {1: "on", 2: "off"}),
         (["1．무관문장 | 쉬움 | 3점 | 정답 ③", "2．제목 | 보통 | 정답 ①"], {1: "③", 2: "①"}),
         (["1．：b", "2．c"], {1: "b", 2: "c"}),
+        (
+            ["1. B    4. C    7. ab", "2. C    5. A    8. 42", "3. B    6. D"],
+            dict(enumerate([*"BCBCAD", "ab", "42"], 1)),
+        ),
         (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
         (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
         (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
@@ -127,6 +133,14 @@ def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
 
 
 TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
+
+
+def test_wide_gaps_are_read_in_linear_time() -> None:
+    begun = time.process_time()
+    for text in (f"{' ' * 20_000}x", f"({' ' * 20_000}x"):
+        looks = [*looks_of(replace(page("x").blocks[0].lines[0], text=text))]
+        assert len(looks) == 1 and not (NUMBER.match(text) or WORTH.search(text))
+    assert time.process_time() - begun < 0.5
 
 
 def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
