@@ -147,7 +147,7 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     form = _usual_head(reading.body.segments)
     numbers = {segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
-        lines = [item for item in segment.items[1:] if item.line]
+        lines = [item for item in segment.items[1:] if item.line and item not in reading.body.part_heads]
         other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
