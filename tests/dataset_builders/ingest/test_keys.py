@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from livek12.core.errors import UserError
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace
-from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace
+from livek12.dataset_builders.ingest.keys.answers import WORTH, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes
+from livek12.dataset_builders.ingest.keys.ink import looks_of
 from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
@@ -115,6 +117,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1．어법 (전치사)", "✅ 정답: on", "해설: 그렇다.", "2．어형", "✅ 정답: off"], {1: "on", 2: "off"}),
         (["1．무관문장 | 쉬움 | 3점 | 정답 ③", "2．제목 | 보통 | 정답 ①"], {1: "③", 2: "①"}),
         (["1．：b", "2．c"], {1: "b", 2: "c"}),
+        (
+            ["1. B    4. C    7. ab", "2. C    5. A    8. 42", "3. B    6. D"],
+            dict(enumerate([*"BCBCAD", "ab", "42"], 1)),
+        ),
         (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
         (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
         (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
@@ -127,6 +133,14 @@ def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
 
 
 TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
+
+
+def test_wide_gaps_are_read_in_linear_time() -> None:
+    begun = time.process_time()
+    for text in (f"{' ' * 20_000}x", f"({' ' * 20_000}x"):
+        looks = [*looks_of(replace(page("x").blocks[0].lines[0], text=text))]
+        assert len(looks) == 1 and not (NUMBER.match(text) or WORTH.search(text))
+    assert time.process_time() - begun < 0.5
 
 
 def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
@@ -664,6 +678,9 @@ MARKED = {
     "another way of its own marks": (["1\ta\tM1\t", "\tAlternative method\t\t", "\tb\tM1\t", "\t\t1\t"], []),
     "a mark for nothing": (["1\t\tM1\t", "\t\t1\t"], []),
     "a sign that has no letter": (["1\t$□$\tM1\t", "\t\t1\t"], []),
+    "marks with what they assess": (["1(a)(i)\tUses it\t(1) AO 2 1\t", "1aii\tso it is\t(2) AO2\t"], [1, 2]),
+    "marks within a row": (["1(a)\tIt was (1) and is (1)\t(2)\t", "1(b)\tIt will be (1) as it is now (1)\t(2)\t"], []),
+    "a note in place of an answer": (["1(a)\t\tM1\tall heights", "\t\t1\t"], [1]),
 }
 
 
@@ -726,6 +743,36 @@ def test_marks_of_rows_without_rules_are_level_with_them() -> None:
     scheme = dict(of_mark_schemes(flatten(pages).items, "k"))
     assert [(entry.number, entry.points) for entry in scheme.values()] == [(1, 5), (2, 4)]
     assert scheme[0].solution == "(a)  Any two from:\n• a key  [2]\n(b)  Any one from:\n• a mouse\n• a pen\n7  [3]"
+
+
+def test_rows_of_schemes_end_with_their_total_and_begin_with_their_number() -> None:
+    pages = [
+        mark_scheme("1(a)\tso it is\t(1) AO1\t"),
+        page("1(b)", "It was.", "Total for Question 1 = 2 marks", "Address"),
+    ]
+    pages += [replace(mark_scheme("2\tSAS\tB1\t", "\tGuidance\t\t"), number=3)]
+    first, second = (
+        entry for _, entry in of_mark_schemes(flatten([replace(p, number=n) for n, p in enumerate(pages)]).items, "k")
+    )
+    assert first.solution == "(a)  so it is  [1]\n(b)  \nIt was."
+    assert (second.answer, second.solution) == ("SAS", "Guidance")
+
+
+@pytest.mark.parametrize(
+    ("key", "doubt"),
+    [
+        ("So it is.\n$x=1$.\n2\nand so on", "number of the next question"),
+        ("So it is.\n2(a)\nand so on", "number of the next question"),
+        ("Marked with ****", "its key stands elsewhere"),
+        ("是什么？它是这样的。", "what stands before"),
+        (r"$\sum_{d}^{d}P(a)$ is one.", "formula of its key"),
+    ],
+)
+def test_keys_of_which_a_piece_is_not_their_own_are_doubted(key: str, doubt: str) -> None:
+    entry = Entry(1, "", solution=key, source="k")
+    keys = AnswerKey([entry, replace(entry, number=2, solution="So it is.")], name="k")
+    first = by_number(read(page("1. Show that it is so.", "2. Explain it."), key=keys))["1"]
+    assert any(doubt in own.text for own in first.doubts), first.doubts
 
 
 def test_a_question_gets_the_scheme_of_its_points() -> None:
