@@ -123,8 +123,7 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
         yield _doubt("it has no blank to fill in: one may be lost, or filled")
     elif blanks and any(blanks.groups()) and count_blanks(text) == 1:
         yield _doubt("it speaks of several blanks, and one was read")
-    parted = len(draft.part_points) > 1  # a part has them
-    if CHOOSES.search(text) and not (draft.options or parted or draft.question_type in CHOICE_TYPES):
+    if CHOOSES.search(text) and not draft.options and draft.question_type not in CHOICE_TYPES:
         yield _doubt("it asks to choose, and no options were found", "options")
 
 

@@ -36,6 +36,7 @@ from livek12.dataset_builders.ingest.ownership import accounts, ids_of
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.paper_reading import PaperReading, language_in, unknown_language
+from livek12.dataset_builders.ingest.questions.examples import examples_of
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import MISSING, TOP, Body, missing_numbers, segment
 from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
@@ -69,6 +70,10 @@ class Options:
     licence: str = ""
     take_parsed: bool = False
     heads: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Bounds the examples."""
+        object.__setattr__(self, "heads", examples_of(self.heads))
 
 
 def options_of(paper: IngestedPaper) -> Options:
@@ -212,6 +217,8 @@ def read_paper(
     reading = PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name)
     drafts, breaches = checked(reading)
     notes = list(dict.fromkeys(note for page in pages for note in page.notes))
+    if stream.examples:
+        notes.append(f"{len(body.segments)} questions were found by example: compare their first lines")
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread

@@ -152,7 +152,7 @@ def _tell(outcome: Any, report: Path, as_json: bool, pdfs: Path | None) -> None:
     for line in outcome.failed:
         tell(f"error: {line}", err=True)
     none = any("no numbered question was found" in line for line in outcome.failed)
-    if none or any(counts(paper)["missing"] for paper in outcome.papers):
+    if none or any(counts(paper)["missing"] and not paper.heads for paper in outcome.papers):
         tell("to have questions found by example, give the first words of two: --head TEXT --head TEXT", err=True)
     if outcome.papers:
         review = f"livek12 review {report.parent}{f' --pdfs {pdfs}' if pdfs else ''}"

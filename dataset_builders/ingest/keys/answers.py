@@ -156,8 +156,9 @@ def in_form(draft: Draft, answer: str, solution: str = "", letter_first: bool = 
 def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Reading:
     own = [option.label for option in draft.options]
     text = "\n".join(filter(None, (answer, solution)))
-    if values := _several(draft, answer or solution):
-        return Reading(values, solution if answer else "")
+    judged = split_parts(" ".join(f"({label.lower()})" for label in own), answer or solution)
+    if len(judged) > 1 and all(read_truth(value, signs=True) is not None for value in judged):
+        return Reading(tuple(judged), solution if answer else "")
     chosen, reason = labels(answer), solution
     if (
         not chosen
@@ -170,6 +171,8 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
         chosen, reason = [*ends.pop().upper()], text
     if not chosen and answer:
         chosen = [option.label for option in draft.options if squeezed(option.text) == squeezed(answer)]
+    if not chosen and (values := _several(draft, answer or solution)):
+        return Reading(values, solution if answer else "")
     if not chosen:
         problem = f"the key {answer[:40]!r} is no label of an option" if answer else ""
         return Reading((answer,) if answer else (), solution, problem)
@@ -179,15 +182,12 @@ def _choice(draft: Draft, answer: str, solution: str, letter_first: bool) -> Rea
 
 
 def _several(draft: Draft, answer: str) -> tuple[str, ...]:
-    """Answers to the blanks of a question that has options for some, or the judgement of each option; none for one."""
-    judged = split_parts(" ".join(f"({option.label.lower()})" for option in draft.options), answer)
-    if len(judged) > 1 and all(read_truth(value, signs=True) is not None for value in judged):
-        return tuple(judged)
-    text = "\n".join([draft.question, *(option.text for option in draft.options)])
-    blanks = max(count_blanks(text), len(_BRACKETS.findall(text)))
-    long = not draft.options or len(answer) > LONGEST_ANSWER
-    values = [] if labels(answer) or long else split_blanks(answer, blanks)
-    return tuple("".join(labels(value)) or value for value in values) if len(values) > 1 else ()
+    """Answers to the blanks of a question that has options for some; none for one, or a label with words behind it."""
+    blanks = max(count_blanks(draft.question), len(_BRACKETS.findall(draft.question)))
+    short = draft.options and len(answer) <= LONGEST_ANSWER
+    values = [("".join(labels(value)), value) for value in (split_blanks(answer, blanks) if short else ())]
+    whole = len(values) > 1 and not (values[0][0] and answer[0].isalpha() and not any(label for label, _ in values[1:]))
+    return tuple(label or value for label, value in values) if whole else ()
 
 
 def _judgement(answer: str, solution: str) -> Reading:

@@ -103,13 +103,16 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]
     total, without which no scheme is made.
     """
     tables = [_scheme_rows(item) for item in items]
-    heads = [[*map(column_of, APART.split(item.text))] == [*_SCHEME_COLUMNS] for item in items]
+    heads = [[*map(column_of, item.text.split())] == [*_SCHEME_COLUMNS] for item in items]
     rows: list[tuple[int, str, str, str]] = []
     beside = _marks_beside(items)
+    begun = next((at for at, own in enumerate(zip(tables, heads, strict=True)) if any(own)), len(items))
     for at, item in enumerate(items if any(tables) or any(heads) else ()):
         if own := tables[at]:
             rows += [(at, *row) for row in own]
-        elif (match := item.line and _ROW.fullmatch(item.text)) and (rows or match["part"] or match["worth"]):
+        elif (match := item.line and _ROW.fullmatch(item.text)) and (
+            rows or at > begun or match["part"] or match["worth"]
+        ):
             rows.append((at, match["cell"], match["text"], beside.get(at) or match["mark"] or match["worth"] or ""))
         elif rows and not heads[at] and at not in beside:
             rows[-1] = (*rows[-1][:2], f"{rows[-1][2]}\n{printed(item)}", rows[-1][3])

@@ -304,16 +304,21 @@ Question = tuple[Sequence[Item], int, Sequence[Option]]
 
 
 def inks_of(questions: Sequence[Question]) -> list[str]:
-    """The inks that most questions have, or together the `_SIGNS`."""
+    """The inks that most questions have, of all or with options or without them, or together the `_SIGNS`."""
     lines = [item.line for items, _, _ in questions for item in items if item.line and not item.line.pitch]
     usual = Counter(look for line in lines for *_, own in looks_of(line) for look in own)
     looks = {_BELOW, *(look for look, _ in usual.most_common(_MOST_LOOKS))}
     answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
-    most, most_choices = (max(FEWEST, len(of) / 2) for of in (questions, choices))
     habits = {look: signed if look in _SIGNS else own for look, own in answered.items() if own}
-    return [look for look, own in habits.items() if len(own) >= most or len(answered[look] & choices) >= most_choices]
+    kinds = [choices, {*range(len(questions))} - choices]
+    return [
+        look
+        for look, own in habits.items()
+        if len(own) >= max(FEWEST, len(questions) / 2)
+        or any(len(answered[look] & of) >= max(FEWEST, len(of) / 2) for of in kinds)
+    ]
 
 
 def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:

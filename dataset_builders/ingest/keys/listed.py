@@ -51,6 +51,8 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
+_LONGEST_TITLE: Final = 40
+"""Characters between the numeral of a section and its first answer."""
 _LONGEST_LISTED: Final = 120
 """Characters of an answer in a line of several, formulas as LaTeX."""
 _CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨⑩"
@@ -63,7 +65,7 @@ _ENTRY: Final = both_scripts(
 )
 """The number of an answer in a line of several: behind a gap it begins a cell."""
 _SPAN: Final = both_scripts(
-    r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
+    r"(?<![^\s题])(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
@@ -89,15 +91,15 @@ def listed_entries(
     by_words: Mapping[int, Sequence[KeyPlace]] | None = None,
 ) -> list[Entry]:
     """Entries of a list of answers, each with its question, and those that go on behind the last."""
-    if blanks := _counted_blanks(drafts):
+    items = stream.items
+    every = candidates(items, name)
+    if blanks := _counted_blanks(drafts, {place.number for place in every if "(" in place.style}):
         parts = [part for draft in drafts for part in _parts(draft, blanks.get(draft.id, ()))]
         listed = listed_entries(parts, paper, stream, name, headings)
         of_blanks = {part for id, numbers in blanks.items() for part in (f"{id} {n}" for n in numbers)}
         joined = [_of_blanks(draft, blanks[draft.id], listed, name) for draft in drafts if draft.id in blanks]
         return [*filter(None, joined), *(entry for entry in listed if entry.of not in of_blanks)]
-    items = stream.items
     by_words = places_by_words(drafts, items) if by_words is None else by_words
-    every = candidates(items, name)
     prints = _above(stream, every)
     own = labels_of_paper({*prints.values()}, drafts, headings)
     free = [place for place in every if prints.get(items[place.item].box.page, "") in {"", *own}]
@@ -132,18 +134,23 @@ def listed_entries(
     return [*entries, *(Entry(n, "", where=name) for n in takewhile(lambda n: str(n) in behind, count(last + 1)))]
 
 
-def _counted_blanks(drafts: Sequence[Draft]) -> dict[str, range]:
-    """Numbers of the blanks of each question, by its id, in sections whose questions go on counting them."""
+def _counted_blanks(drafts: Sequence[Draft], bracketed: Set[str]) -> dict[str, range]:
+    """Numbers of the blanks of each question, by its id, in sections whose questions go on counting them.
+
+    The key has at least half of them, `bracketed`.
+    """
     counted: dict[str, range] = {}
     for _, group in groupby(drafts, key=lambda draft: (draft.elective, draft.section)):
         own: dict[str, range] = {}
         due = 1
         for draft in group:
             first = due
-            for match in _BLANK_NUMBER.finditer(draft.question):
-                due = int(match[1]) + 1 if int(match[1]) in (due, due + 1) else due
+            numbers = [int(match[1]) for match in _BLANK_NUMBER.finditer(draft.question)]
+            for number in numbers if first == 1 or 1 not in numbers else ():
+                due = number + 1 if number in (due, due + 1) else due
             own[draft.id] = range(first, due)
-        if len(own) > 1 and all(len(numbers) > 1 for numbers in own.values()):
+        in_key = 2 * len(bracketed & {*map(str, range(1, due))}) >= due
+        if in_key and len(own) > 1 and all(len(numbers) > 1 for numbers in own.values()):
             counted |= own
     return counted
 
@@ -214,10 +221,18 @@ def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str,
 
 
 def series_in(text: str) -> list[tuple[int, str]]:
-    """Entries of a line that begins with one, or with a numeral and 1, and counts on within."""
-    match = _ENTRY.match(text)
-    if not match and numeral(text):
-        match = next((first for first in _ENTRY.finditer(text) if _value(first) == 1), None)
+    """Entries of a line that begins with one, or has one soon behind a numeral, and counts on within."""
+    firsts, counted = [_ENTRY.match(text)], numeral(text)
+    if not firsts[0] and counted:
+        firsts += _ENTRY.finditer(text, counted[1], counted[1] + _LONGEST_TITLE)
+    heads = max((_counted_on(text, first) for first in firsts), key=len)
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
+    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
+    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
+
+
+def _counted_on(text: str, match: re.Match[str] | None) -> list[re.Match[str]]:
+    """The first entry of a line, and those behind it that count on."""
     heads: list[re.Match[str]] = []
     while match:
         heads.append(match)
@@ -228,9 +243,7 @@ def series_in(text: str) -> list[tuple[int, str]]:
             each for each in following if not (text.count("$", 0, each.start()) % 2 or (each["cell"] and not bare))
         )
         match = next((each for each in alike if (_value(each), _bracket(each)) == due), None)
-    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
-    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
-    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
+    return heads
 
 
 def _bracket(head: re.Match[str]) -> str:

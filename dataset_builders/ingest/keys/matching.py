@@ -262,7 +262,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not key and not entry.solution:
         with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)
-    if entry.points is not None and draft.points is not None and entry.points != draft.points:
+    agreed = entry.points == draft.points or with_key.scheme  # a scheme's points are the paper's
+    if entry.points is not None and draft.points is not None and not agreed:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
         with_key = with_doubt(with_key, "points", text, 0.2)
     return with_key

@@ -19,13 +19,17 @@ from livek12.core.errors import UserError
 from livek12.core.scripts import chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
+MOST_EXAMPLES: Final = 20
 LONGEST_EXAMPLE: Final = 200
 """Characters of a line that are compared."""
-_TYPESET: Final = re.compile(r"\\[a-zA-Z]+|[${}^_]")
-"""Commands and signs of formulas, which a person does not type."""
+_TYPESET: Final = re.compile(rf"\\[a-zA-Z]+|[${{}}^_{PICTURE}{UNREAD}]")
+"""Commands and signs of formulas and places of pictures, which a person does not type."""
+_ALIKE: Final = 0.6
+"""Least likeness of a line to an example that none begins with: a sign may have been read otherwise."""
 _NARROW: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 """Letters and signs of full width, to those of ASCII."""
 _ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
@@ -47,12 +51,25 @@ _SAME: Final = 0.002
 """Half a distance that is no chance."""
 _LEVELS: Final = tuple("-–.．")
 _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
+_OPENS: Final = tuple("([【{（〔")
 _MOST_WORDS: Final = 4
 """Words, or signs of Chinese and Korean, before the number of a label that has one example."""
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
 _MOST_ALIKE: Final = 0.6
 """Share of a paper's lines above which a look without a label tells no heads."""
+
+
+def examples_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """Examples as they are compared and kept.
+
+    Raises:
+        UserError: one is empty, or there are too many.
+    """
+    examples = tuple(text.strip()[:LONGEST_EXAMPLE].strip() for text in texts)
+    if len(examples) > MOST_EXAMPLES or not all(examples):
+        raise UserError(f"--head: give at most {MOST_EXAMPLES} first lines of questions, none of them empty")
+    return examples
 
 
 def heads_like(stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
@@ -85,16 +102,25 @@ def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules
     lines = [place for place, item in enumerate(items) if item.text and place not in rules]
     label, forms = _label(examples)
     named = [place for text in examples if (place := _line_of(text, items, lines)) is not None]
+    if named and all(items[place].text.startswith((PICTURE, UNREAD)) for place in named):
+        label = None  # it was not read
     look = _look([items[place] for place in named], stream)
     if label is None:
-        alike = [place for place in lines if look(items[place])]
-        begins = [b for a, b in pairwise([-2, *alike]) if b != a + 1]  # a head may have several lines
+        signs = {items[place].text[0] for place in named}
+        sign = "".join(signs) if len(signs) == 1 and not any(map(str.isalnum, signs)) else ""
+        alike = [place for place in lines if look(items[place]) and items[place].text.startswith(sign)]
+        begins = [b for a, b in pairwise([-2, *alike]) if sign or b != a + 1]  # a head may have several lines
         heads = [Anchor(place, rank, 0) for rank, place in enumerate(begins if named else (), 1)]
     else:
         labelled = [head for place in lines if (head := _labelled(label, forms, place, items[place]))]
         looks = [_look([items[place] for place in named], stream, names) for names in _SUBSETS]
         runs = [[head for head in labelled if own(items[head.place])] for own in looks]
         heads = max(runs, key=_goes_on) if forms else [replace(h, number=n) for n, h in enumerate(runs[-1], 1)]
+        first = min((head for head in heads if head.place in named), key=lambda head: head.place, default=None)
+        heads = [h for h in heads if not (first and h.place < first.place and h.number >= first.number)]
+        around = zip(heads, heads[1:], heads[2:], strict=False)  # 1, 35, 2: the one between counts something else
+        others = {b.place for a, b, c in around if c.number == a.number + 1 and b.number not in (1, c.number)}
+        heads = [head for head in heads if head.place in named or head.place not in others]
     if not heads:
         near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, 0.4)
         closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
@@ -110,8 +136,9 @@ def _labelled(label: re.Pattern[str], forms: Sequence[str], place: int, item: It
     if not match:
         return None
     counts = [_COUNTS[form](sign) for form, sign in zip(forms, match.groups(), strict=True)]
-    signs = "-".join(match.groups())
-    return Anchor(place, counts[-1] if counts else 0, match.end(), label="" if signs.isdecimal() else signs)
+    printed = squeezed(match.string[match.start(1) : match.end(len(forms))]) if forms else ""
+    is_name = len(forms) > 1 or (printed.isascii() and printed.isalpha())
+    return Anchor(place, counts[-1] if counts else 0, match.end(), label=printed if is_name else "")
 
 
 def _goes_on(heads: Sequence[Anchor]) -> int:
@@ -121,11 +148,17 @@ def _goes_on(heads: Sequence[Anchor]) -> int:
 
 
 def _line_of(text: str, items: Sequence[Item], lines: Sequence[int]) -> int | None:
-    """The first line that begins so, or else one that has the text in it."""
+    """The first line that begins so, or has the text in it, or else the one that begins most like it."""
     wanted = _plain(text)
     texts = {place: _plain(items[place].text) for place in lines}
-    begins = (place for place, own in texts.items() if own.startswith(wanted))
-    return next(begins, next((place for place, own in texts.items() if wanted in own), None))
+    if not wanted:
+        return None
+    begins = next((place for place, own in texts.items() if own.startswith(wanted)), None)
+    within = next((place for place, own in texts.items() if wanted in own), None)
+    if begins is not None or within is not None:
+        return within if begins is None else begins
+    near = get_close_matches(wanted, [own[: len(wanted)] for own in texts.values()], 1, _ALIKE)
+    return next((place for place, own in texts.items() if near and own.startswith(near[0])), None)
 
 
 def _plain(text: str) -> str:
@@ -133,7 +166,7 @@ def _plain(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text[:LONGEST_EXAMPLE].translate(_NARROW))
+    return _TOKEN.findall(text.translate(_NARROW))
 
 
 def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
@@ -141,7 +174,7 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
     pieces: list[str] = []
     counted: list[str] = []
     rows = [_tokens(text) for text in examples]
-    last = ""
+    last = sign = ""
     for place, tokens in enumerate(zip(*rows, strict=False)):
         forms = [form for form in _COUNTS if all(re.fullmatch(form, token) for token in tokens)]
         alike = len({token.casefold() for token in tokens}) == 1
@@ -152,14 +185,15 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
             break  # a number of the question
         if counted and not (goes_on or (forms[:1] == [_DIGITS] and last in _LEVELS)):
             break
-        if forms and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
-            pieces.append(rf"({forms[0]})(?![A-Za-z])")
+        worth = sign in _OPENS and behind not in _CLOSES  # (10 points), no number
+        if forms and not worth and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
+            pieces.append(rf"({forms[0]})(?![A-Za-z\d])")
             counted.append(forms[0])
         elif alike:
             pieces.append(rf"(?i:{re.escape(tokens[0])})" if tokens[0].strip() else "")
         else:
             break
-        last = tokens[0]
+        last, sign = tokens[0], tokens[0].strip() or sign
     is_label = counted or ("".join(pieces) and len(examples) > 1)
     return (re.compile(r"\s*" + r"\s*".join(filter(None, pieces)) + _BEHIND) if is_label else None), counted
 

@@ -448,6 +448,9 @@ _NUMBERED_TITLE: Final = re.compile(
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
+_BY_NAME: Final = both_scripts(
+    r"\s*(第|(?i:question|problem)|문\s?제)\s*(\d{1,2}|[一二三四五六七八九十])(?:\s*[题題]|(?!\w))"
+)
 
 
 def rank_of(text: str) -> tuple[str, int] | None:
@@ -458,6 +461,16 @@ def rank_of(text: str) -> tuple[str, int] | None:
     roman, name = _RANKS[0], match[2]
     rank = int(name) if name.isdecimal() else roman.index(name) + 1 if name in roman else ord(name[0]) - ord("A") + 1
     return match[1].lower(), rank
+
+
+def rank_by_name(text: str) -> list[tuple[str, int]]:
+    """Word and rank of a line that names a question: 第二题, Problem 2."""
+    match = _BY_NAME.match(text)
+    return (
+        [(match[1].casefold(), (int(match[2]) if match[2].isdecimal() else chinese_number(match[2])) - 1)]
+        if match
+        else []
+    )
 
 
 def rank_in_series(text: str) -> list[tuple[str, int]]:
@@ -480,7 +493,7 @@ def follows(text: str, last: str) -> bool:
     """Checks that a section's title has the number behind another's: 四、 behind 三、, Part C behind Part B."""
     before, other = numeral(last), numeral(text)
     if before is not None and other is not None and other[0] == before[0] + 1:
-        return True
+        return ("第" in last[: before[1]]) == ("第" in text[: other[1]])
     ranks = rank_of(last), rank_of(text)
     return ranks[0] is not None and ranks[1] == (ranks[0][0], ranks[0][1] + 1)
 

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.questions.headings import CONTINUED, is_section
+from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import OF_OPTIONS, Item
@@ -42,6 +42,8 @@ _LABELLED = re.compile(r"[A-Ha-h]\.\s|Answers? (?:of|to|for)\s", re.IGNORECASE)
 """Words before a number that is an option's, or that of a question that has begun."""
 _NAME = re.compile(r"[a-z]{2,15}")
 """The name of a variable before its number, temp1, has no space behind it."""
+_SHORT_NAME = re.compile(r"\W*[A-Z]{1,3}\d")
+"""The name of a type before its number, MC1."""
 _GRID = re.compile(r"(?:[\s\d.．、)）]*(?:[A-HＡ-ＨⒶ-Ⓗ①-⑩○◯□](?![\w.．、)）]))){3,}[\s\d.．、)）]*")
 """Behind the number of a row to tick; options that are pictures have signs behind their letters."""
 _OF_TITLES = ("", "", True, False)
@@ -159,6 +161,8 @@ def anchors(
         alike += [head for head in best.candidates if head.place in tops]
         run = _with_others(best.run, [head for head in alike if head.number == 1 or not head.level])
         run = _completed(items, run, best.candidates) if strays else run
+    weak = best.kind[0] or (best.kind[1] and not best.question) or len(run) < _FEWEST_ALIKE
+    run = (_unnumbered(items, run, sections) if weak else []) or run
     more = [*_of_own_form(items, run, sections, gaps=strays), *_of_types(items, run, others)]
     return _with_runs(sorted([*run, *more], key=lambda head: head.place))
 
@@ -180,16 +184,27 @@ def on_own_pages(items: Sequence[Item], run: Sequence[Anchor]) -> list[Anchor]:
 
 
 def _of_types(items: Sequence[Item], run: _Heads, others: Sequence[_Series]) -> Iterator[_Candidate]:
-    """Heads that name a type, 서답형 1, counted from 1 on behind one of the run, each of which asks."""
+    """Heads that name a type, 서답형 1, counted from 1 on behind one of the run, each of which asks.
+
+    Heads of a short name with points, MC1 (2pts), are some too if that one of the run asks nothing.
+    """
     places = [head.place for head in run]
     for each in others:
-        own = each.candidates if section_type(each.kind[1]) else []
+        short = each.question and _SHORT_NAME.match(items[each.candidates[0].place].text)
+        own = each.candidates if short or section_type(each.kind[1]) else []
         if not (run and own and [head.number for head in own] == [*range(1, len(own) + 1)]):
             continue
         at = bisect(places, own[0].place)
+        if (
+            at
+            and not section_type(each.kind[1])
+            and any(asks(item.text) for item in items[places[at - 1] : own[0].place])
+        ):
+            continue
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), [*places, len(items)][at]])]
         if at and len(own) > 1 and at == bisect(places, own[-1].place) and all(map(asks_something, pieces)):
             yield from (replace(head, part=each.kind[1]) for head in own)
+            places = sorted([*places, *(head.place for head in own)])
 
 
 def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], gaps: bool) -> Iterator[_Candidate]:
@@ -223,6 +238,33 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int], ga
         whole = len(own) == last - first + 1 if first > 1 else len(own) > 1
         if whole and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end, stray=first > 1) for head in own)
+
+
+def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
+    """Questions that stand between the answers of a paper: almost all ask, and few have numbers of the run."""
+    places = [place for place, item in enumerate(items) if begins_answer(item.text)]
+    above = max((place for place in sections if place < min(places, default=0)), default=-1)
+    between = [(a, b) for a, b in pairwise([above, *places]) if a + 1 < b]
+    near, apart = [a + 1 for a, _ in between], [_apart(items, a, b) for a, b in between]
+    begins = near if 2 * sum(map(int.__eq__, near, apart)) > len(near) else apart  # answers of one line
+    begins[:1] = apart[:1]
+    heads = [head.place for head in run]
+    bare = sum(bisect_left(heads, a) == bisect_left(heads, b) for a, b in pairwise([*begins, len(items)]))
+    asking = sum(asks_something(items[begin:end]) for begin, (_, end) in zip(begins, between, strict=True))
+    if len(begins) <= _FEWEST_ALIKE or 10 * asking <= 9 * len(begins) or 20 * bare <= 9 * len(begins):
+        return []
+    return [_Candidate(at, number, 0, guess=without_number(items[at])) for number, at in enumerate(begins, 1)]
+
+
+def _apart(items: Sequence[Item], above: int, below: int) -> int:
+    """The line behind the widest white between two places, or at the top of a page, before the last that asks."""
+    asking = max((at for at in range(above + 1, below) if asks(items[at].text)), default=above + 1)
+
+    def white(at: int) -> float:
+        last, box = items[at - 1].box, items[at].box
+        return (round(box.top - last.bottom, 3) if box.page == last.page else 1.0) if at else 0.0
+
+    return max(range(above + 1, asking + 1), key=white)
 
 
 def without_number(item: Item) -> str:

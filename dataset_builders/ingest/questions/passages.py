@@ -39,9 +39,10 @@ from livek12.dataset_builders.ingest.questions.stream import Item, shape_of
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]）]$"), 4
 """The end of a sentence or of points; lines of a question in which its last demand is."""
-_LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
+_LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）]|[ivx]{{1,4}}[.．)]\s)")
 """Begins an option or a part."""
 _ANNOUNCES = both_scripts(
     r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
@@ -91,11 +92,13 @@ class SharedText:
     Attributes:
         numbers: first and last of its questions; None for a title alone or a cover.
         guess: a line for a person where nothing printed says whose it is.
+        is_title: it begins a section below that of its question.
         is_own: it stays in its question, which is doubted.
     """
 
     numbers: tuple[int, int] | None
     guess: str = ""
+    is_title: bool = False
     is_own: bool = False
 
 
@@ -137,7 +140,7 @@ def find_passages(
             titled = _is_set_apart(items[lead], above)
             sure = titled or (not following and speaks_of_exam("\n".join(item.text for item in below)))
             numbers = (heads[end].number, _last_part(heads, end)) if following else None
-            passages[lead] = SharedText(numbers, "" if sure else text)
+            passages[lead] = SharedText(numbers, "" if sure else text, is_title=titled)
         elif following:
             guesses[lead] = end
         else:
@@ -146,7 +149,7 @@ def find_passages(
     for place, first in guesses.items():
         end = next(bound for bound in ends if bound > first)
         passages[place] = _guessed(items, place, range(first, end), heads, bounds, columns)
-    return passages | _titles(items, {*bounds, len(items)}, min(heads, default=len(items)))
+    return passages | _titles(items, heads, titles)
 
 
 def _guessed(
@@ -187,12 +190,21 @@ def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
     return max(each.number for at, each in heads.items() if at >= first and each.label.startswith(f"{level}-"))
 
 
-def _titles(items: Sequence[Item], bounds: Collection[int], first: int) -> dict[int, SharedText]:
-    """Titles alone on their pages, behind the first question."""
+def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
+    """Titles in a look that only lines right before questions have, the first one among them; those of empty pages."""
+    looks: dict[tuple[bool, float, str], list[int]] = {}
+    above, ends = min(heads, default=0) - 1, {*heads, *bounds, len(items)}
+    for place, item in enumerate(items):
+        if item.line and item.line.place >= 0 and place >= above and place not in ends:
+            sign = item.text[:1] if _BRACKET.fullmatch(item.text) else ""
+            looks.setdefault((item.line.bold, round(item.line.size, 3), sign), []).append(place)
+    own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
+    names = {at: _BRACKET.sub("", items[at].text) or items[at].text.strip("[(（）)] 0123456789") for at in own}
+    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(name) for at, name in names.items())
     many = Counter(item.box.page for item in items)
-    alone = (at for at, item in enumerate(items) if many[item.box.page] == 1 and at > first and item.line)
-    own = [at for at in alone if at + 1 in bounds and at not in bounds and _is_title(items[at].text)]
-    return dict.fromkeys(own, SharedText(None))
+    alone = (at for at, item in enumerate(items) if many[item.box.page] == 1 and at > above + 1 and item.line)
+    bare = [at for at in alone if at + 1 in ends and at not in ends and _is_title(items[at].text)]
+    return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
 
 
 def _is_of_question(text: str) -> bool:
@@ -242,7 +254,10 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
         wrapped = own[place - 1].line and wraps(own[place - 1], columns)
         out = _is_out(item, before) and not wrapped and any(asks(each.text) for each in before)
-        listed = all(each.line and each.line.pitch for each in own[place - 1 : place + 1])
+        sides = own[max(0, place - 3) : place], own[place : place + 2]  # a line of code may be set as text
+        listed = not is_running(item.text) and all(
+            any(each.line and each.line.pitch for each in some) for some in sides
+        )
         if place != options and (item.line is None or listed or not (demanded or out)):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]

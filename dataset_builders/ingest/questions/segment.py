@@ -34,6 +34,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     names_answers,
     numeral,
     passage_range,
+    rank_by_name,
     rank_in_series,
     rank_of,
     short_titles,
@@ -261,14 +262,15 @@ def segment(stream: Stream) -> Body:
     items = stream.items[:end]
     part_of = parts(stream)
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
-    heads = _section_heads(items)
-    titles = sorted({*titles, *heads})
     rules = _rules(items)
+    shown = heads_like(stream, items, rules)
+    heads = _section_heads(items, {anchor.place for anchor in shown})
+    titles = sorted({*titles, *heads})
     names = ["", *(part_of.get(item.box.page, "") for item in items)]
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
-    if shown := heads_like(stream, items, rules):
+    if shown:
         chosen, places = shown, {anchor.place for anchor in shown}
         heads, titles = heads - places, [place for place in titles if place not in places]
     elif lettered := on_own_pages(items, chosen):
@@ -281,7 +283,15 @@ def segment(stream: Stream) -> Body:
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
     pairs = pairwise(() if shown else chosen)
-    typed = [(a, b) for a, b in pairs if b.number == 1 and section_type(items[a.place].text)]
+    typed = [
+        (a, b)
+        for a, b in pairs
+        if b.number == 1
+        and (
+            section_type(items[a.place].text)
+            or (b.part and not any(asks(item.text) for item in items[a.place : b.place]))
+        )
+    ]
     ends = [place for place in titles if not is_part_of_section(items[place].text)]
     named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
     named |= heads
@@ -304,8 +314,11 @@ def segment(stream: Stream) -> Body:
     return body
 
 
-def _section_heads(items: Sequence[Item]) -> set[int]:
-    """Places of heads set apart, bold, centred or larger, that count up from I, A or 1, with numbers behind them."""
+def _section_heads(items: Sequence[Item], shown: Collection[int] = ()) -> set[int]:
+    """Places of heads set apart, bold, centred or larger, that count up from I, A or 1, with numbers behind them.
+
+    Names of questions, 第二题, are among them where a person has `shown` others.
+    """
     lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
     usual = median(line.size for line in lines.values()) if lines else 0.0
     few = 3 * sum(line.bold for line in lines.values()) < len(lines)
@@ -313,11 +326,12 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
     for place, line in lines.items():
         centred = line.box.left > _INDENTED and abs(line.box.left + line.box.right - 1) < _OFF
         set_apart = (line.bold and few) or centred or line.size > _LARGER * usual
-        if set_apart or line.text.strip()[:1] in _NUMERALS:
-            for name, rank in rank_in_series(line.text):
-                places = series.setdefault(name, [])
-                if rank == len(places):
-                    places.append(place)
+        named = rank_by_name(line.text) if shown and place not in shown else []
+        ranked = set_apart or line.text.strip()[:1] in _NUMERALS
+        for name, rank in named or (rank_in_series(line.text) if ranked else []):
+            places = series.setdefault(name, [])
+            if rank == len(places):
+                places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
     for places in series.values():
@@ -492,10 +506,11 @@ class _Sorter:
         self.target: list[Item] = []
         self.numbers: set[int] = set()
         self.earlier = 0
+        self.part = ""
 
-    def title(self, item: Item) -> None:
+    def title(self, item: Item, within: bool = False) -> None:
         """Begins a section."""
-        within = is_part_of_section(item.text) and bool(self.section.title)
+        within = (within or is_part_of_section(item.text)) and bool(self.section.title)
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
@@ -518,8 +533,10 @@ class _Sorter:
         own = [each for each in self.passages if (to := each[0].numbers) and to[0] <= anchor.number <= to[1]]
         shared = [line for _, lines in own for line in lines]
         part = " ".join(filter(None, (self.part_of.get(item.box.page), anchor.part)))
-        if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
+        ended = self.part and not (anchor.part or section_type(self.part))  # 2., where MC1 to MC8 were those of 1.
+        if ended or follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
+        self.part = anchor.part
         guess = anchor.guess or next((passage.guess for passage, _ in own if passage.guess), "")
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last in its form: it may be of that before"
@@ -571,6 +588,8 @@ def _distribute(
         elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
             if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
                 sorter.target.append(item)  # an answer stands below
+        elif place in passages and passages[place].is_title:
+            sorter.title(item, within=True)
         elif place in passages:
             sorter.shared(item, passages[place])
         else:

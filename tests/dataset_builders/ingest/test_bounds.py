@@ -151,7 +151,7 @@ def test_parts_by_a_number_and_half_a_bracket(text: str, total: float, parts: li
     assert split_points(text)[1:] == (total, parts)
 
 
-def test_a_part_may_ask_to_choose() -> None:
+def test_a_question_or_a_part_of_it_that_asks_to_choose_has_options() -> None:
     made = page("1. (a) (2 points) Find the sum.", "(b) (3 points) Choose one of the following.", "2. How?")
-    assert "asks to choose" not in doubts(made, "1")
+    assert "asks to choose" in doubts(made, "1")
     assert "asks to choose" in doubts(page("1. Choose one of the following things.", "2. How?"), "1")

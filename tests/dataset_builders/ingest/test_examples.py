@@ -22,7 +22,7 @@ FORMS = ["1. Why is it dark?", "2. Why is it cold?", "Work these out.", "(1) Wha
 NUMERALS = [line for sign in "一二三" for line in (f"第{sign}大题", "1. 读。", f"求第{sign}个值。")]
 
 
-def dressed(made: PageBlocks, *places: int, **look: str) -> PageBlocks:
+def dressed(made: PageBlocks, *places: int, **look: str | int) -> PageBlocks:
     """A page with some of its lines in a look, or bold."""
     blocks = []
     for place, block in enumerate(made.blocks):
@@ -49,11 +49,14 @@ MANY = dressed(
         (page(*CARDS), ["Card B"], "A B C D"),
         (page(*FORMS), ["1. Why", "2. Why", "(1) What"], "1 2 1 2"),
         (page("1.在左。", "2.求右。", "1.在上。", "2.在下。"), ["1.在左", "1.在上"], "1 2 1 2"),
-        (page(*NUMERALS), ["第一大题", "第二大题"], "一 二 三"),
+        (page(*NUMERALS), ["第一大题", "第二大题"], "1 2 3"),
         (page("Q１ Say a.", "1. No.", "Q２ Say b.", "Q３ Say c."), ["Q1 Say", "Q2 Say"], "1 2 3"),
         (page("Task 1-1 Say.", "1. No.", "Task 1-2 Tell.", "Task 2-1 Do."), ["Task 1-1", "Task 1-2"], "1-1 1-2 2-1"),
         (BOLD, ["Why does ice", "Name a star"], "1 2"),
         (MANY, [MANY.blocks[place].text for place in (0, 2)], "1 2 3"),
+        (page("￼ (5) Say a.", "￼ (5) Say b.", "No.", "No.", "￼ (8) Tell."), ["二、(5) Say a", "四、(8) Tell"], "1 2 3"),
+        (page("1 Find.", "2024 schools.", "35 km.", "2 Tell."), ["1 Find", "2 Tell"], "1 2"),
+        (page("NOTES", "1. Be calm.", "2. Sit.", "1. Find.", "2. Tell."), ["1. Find", "2. Tell"], "1 2"),
         (dressed(page("1. Say.", "1. No.", "2. No.", "2. Say."), 0, 3, look="#f00"), ["1. Say", "2. Say"], "1 2"),
         (page("Let $\\mathrm{B}^+$ be a tree.", "9. No.", "Let x be.", "8. No."), ["Let B+ be", "Let x"], "1 2"),
     ],
@@ -69,6 +72,14 @@ def test_a_head_of_several_lines_begins_one_question() -> None:
     assert second.question.endswith("Draw it.")
 
 
+def test_names_of_questions_that_count_up_above_shown_heads_are_titles() -> None:
+    lines = [line for n in "一二三" for line in (f"第{n}题（20分）", f"1. 读{n}。", f"2. 求{n}。")]
+    made = dressed(page(*lines), *range(9), place=0)
+    drafts = read(made, options=Options(heads=("1. 读", "2. 求"))).drafts
+    assert [draft.question for draft in drafts] == [f"{word}{n}。" for n in "一二三" for word in "读求"]
+    assert [draft.section[:3] for draft in drafts] == ["第一题", "第一题", "第二题", "第二题", "第三题", "第三题"]
+
+
 @pytest.mark.parametrize(
     ("examples", "problem"),
     [
@@ -80,6 +91,12 @@ def test_a_head_of_several_lines_begins_one_question() -> None:
 def test_examples_that_show_nothing_are_refused(examples: list[str], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         read(page(*CARDS), options=Options(heads=tuple(examples)))
+
+
+@pytest.mark.parametrize("examples", [[""], ["Card A", " "], ["Card A"] * 21])
+def test_examples_are_bounded(examples: list[str]) -> None:
+    with pytest.raises(UserError, match="--head: give at most 20 first lines"):
+        Options(heads=tuple(examples))
 
 
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=4))

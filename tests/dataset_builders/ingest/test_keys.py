@@ -118,6 +118,11 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1    0.0    2    a, b", "3    x=1    4    6"], {1: "0.0", 2: "a, b", 3: "x=1", 4: "6"}),
         (["1 A    2 B    3 A/C    4 D"], {1: "A", 2: "B", 3: "A/C", 4: "D"}),
         (["1. 12", "2. 9    3    3", "3. 5"], {1: "12", 2: "9    3    3", 3: "5"}),
+        (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
+        (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
+        (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
+        (["1. B", "2. C", "[서답형 3] x", "[서답형 4] y"], {1: "B", 2: "C", 3: "x", 4: "y"}),
+        (["Question Answer    Points", "1    B    2", "2    ab    1", "3    C    2"], {1: "B", 2: "ab", 3: "C"}),
     ],
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
@@ -146,6 +151,15 @@ def test_answers_of_blanks_that_are_counted_through_a_section_are_those_of_its_q
     assert keys == ["(1) a+b\n(2) printf", "(3) i++\n(4) 1\n(5) i--", "sort(all)", "print(all)"]
     drafts = read(page(*asked), key=key_of(*given[:2], "(5)    i--", given[-1], "1. sort(all)")).drafts
     assert any("not one answer for each blank" in doubt.text for doubt in drafts[1].doubts)
+    drafts = read(page(*asked), key=key_of(given[0], "1. a+b; printf", "2. i++; 1; i--")).drafts
+    assert [draft.answer for draft in drafts[:2]] == [["a+b; printf"], ["i++; 1; i--"]]
+
+
+def test_parts_that_are_counted_anew_are_no_blanks() -> None:
+    asked = [f"{n}. Say of {word} (1) how (2) why (3) when (4) where." for n, word in enumerate(("iron", "gold"), 1)]
+    key = key_of("1. (1) so (2) as", "(3) now", "2. (1) it (2) by", "(3) on (4) at")
+    first, second = read(page("Section 1: Metals", *asked), key=key).drafts
+    assert "now" in str(first.solution) and "at" in str(second.solution) and "now" not in str(second.solution)
 
 
 def test_a_key_behind_which_the_next_question_has_none_is_doubted() -> None:
@@ -464,6 +478,10 @@ def test_lines_are_the_values_of_as_many_blanks() -> None:
     [
         ("1. Add ____ for P and ____ for N.", "A; C", ["A", "C"], "fill_in_blank"),
         ("1. True or false?", "(a)true (b)false (c)true (d)false", ["true", "false", "true", "false"], "fill_in_blank"),
+        ("1. He ____ home and ____ here.", "(1) C (2) 42", ["C", "42"], "fill_in_blank"),
+        ("1. He ____ home and ____ here.", "A, past tense", ["A"], "single_choice"),
+        ("1. He ____ home and ____ here.", "A. one; another", ["A"], "single_choice"),
+        ("1. He ____ home and ____ here.", "A; past tense", ["A; past tense"], "single_choice"),
         ("1. Which are right ( )", "A、C", ["AC"], "multiple_choice"),
         ("1. Which is right?", "A; C", ["A; C"], "single_choice"),
         ("1. Which is right?", "• (c)", ["C"], "single_choice"),
@@ -472,7 +490,7 @@ def test_lines_are_the_values_of_as_many_blanks() -> None:
 def test_a_choice_with_several_answers_has_each_of_them(stem: str, key: str, answer: list[str], kind: str) -> None:
     (draft,) = read(page(stem, "A. one", "B. two", "C. three", "D. four"), key=key_of(f"1. {key}")).drafts
     assert (draft.answer, draft.question_type) == (answer, kind)
-    assert (";" in key and "____" not in stem) == any("no label" in doubt.text for doubt in draft.doubts)
+    assert (";" in "".join(answer)) == any("no label" in doubt.text for doubt in draft.doubts)
 
 
 def test_titles_of_questions_in_a_key_are_no_answers() -> None:
@@ -641,6 +659,10 @@ def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None
     (draft,) = paper.drafts
     assert draft.answer == ["3"] and draft.points == 3
     assert [doubt.kind for doubt in draft.doubts] == ["points"]
+    worked = key_of("1．解：2x=6（3分）", "x=3（8分）")
+    assert not [
+        doubt for doubt in read(page("1．解方程2x+1=7．（8分）"), key=worked).drafts[0].doubts if doubt.kind == "points"
+    ]
 
 
 def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:

@@ -162,6 +162,23 @@ def test_points_before_a_number_hide_no_head(head: str) -> None:
     assert numbers_of("1. Find a.", "(1) 2. is even?", "(2) 3. is odd?", "2. Find b.", "3. Find c.") == list("123")
 
 
+def test_questions_without_numbers_stand_between_their_answers() -> None:
+    lines = [line for sign in "abcde" for line in (f"Which of these is {sign}?", "A. one", "B. two", "Answer Key: A")]
+    drafts = read(page("Name: ____", "Part 1", *lines)).drafts
+    assert [draft.question for draft in drafts] == [f"Which of these is {sign}?" for sign in "abcde"]
+    assert all("it has no number" in "".join(doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+def test_questions_without_numbers_between_long_answers() -> None:
+    made = page("The colours", top=0.1)
+    for n, colour in enumerate(("red", "blue", "green", "grey")):
+        top = 0.16 + 0.2 * n
+        made = both(made, page(f"There is {colour} light,", f"and what is {colour}?", top=top))
+        made = both(made, page("[풀이]", "6, 8 are its numbers.", "So it is.", top=top + 0.07))
+    drafts = read(made).drafts
+    assert [(draft.question[:9], (draft.solution or "")[-9:]) for draft in drafts] == [("There is ", "So it is.")] * 4
+
+
 def test_numerals_are_questions_if_some_have_no_numbers_below() -> None:
     lines = [
         "一.设$f$为凸函数,证明$g$凸.",
@@ -497,6 +514,25 @@ def test_a_head_of_several_questions_is_a_section() -> None:
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123234")
 
 
+def test_questions_that_are_named_go_on_in_a_section() -> None:
+    lines = [line for n in "一二三" for line in (f"第{n}题（难度 {n}）", "求值。", "A. 1", "B. 2")]
+    drafts = read(page("一、选择题（每空30分）", *lines)).drafts
+    assert [(draft.section[:5], draft.points) for draft in drafts] == [("一、选择题", 30)] * 3
+
+
+def test_heads_of_a_word_with_points_below_a_head_that_asks_nothing_are_questions() -> None:
+    inner = [line for n in (1, 2, 3) for line in (f"MC{n} (2.5pts)", f"What is {n}?", "(a) x", "(b) y", "(c) z")]
+    lines = [
+        "1. [Pointers – 20 points].",
+        *inner,
+        "2. [Trees – 20 points]. Find it.",
+        "3. [Links – 20 points]. Find b.",
+    ]
+    drafts = read(page(*lines)).drafts
+    assert [draft.number for draft in drafts] == ["1", "2", "3", "2", "3"]
+    assert [draft.section for draft in drafts] == [lines[0]] * 3 + [""] * 2
+
+
 def test_any_word_heads_questions_that_have_points() -> None:
     lines = [line for n in range(1, 5) for line in (f"Exercice {n} ({n + 2} points)", "Find x.", "Find y.", "Explain.")]
     assert [draft.number for draft in read(page(*lines)).drafts] == list("1234")
@@ -644,6 +680,29 @@ def test_only_lines_of_the_form_that_come_again_behind_most_questions_are_in_non
     drafts = read(page(*lines, "4. Find c.")).drafts
     assert [line[:5] in draft.question for draft in drafts] == [*[kept] * times, *[False] * (4 - times)]
     assert any("may not be its own" in doubt.text for doubt in drafts[0].doubts) == doubted
+
+
+def test_a_question_goes_on_on_the_next_page_in_a_listing_or_list() -> None:
+    code = ["{", "int i = 0;", "return i;", "}"]
+
+    def listed(*lines: str, number: int) -> PageBlocks:
+        blocks = []
+        for block in page(*lines, number=number).blocks:
+            line = block.lines[0]
+            within = 0.03 * (line.text in code or line.text.startswith("int"))
+            box = replace(line.box, left=line.box.left + within, right=0.14 + 0.01 * len(line.text))
+            blocks.append(replace(block, lines=[replace(line, box=box, pitch=0.01 * (line.text in code))]))
+        return PageBlocks(number=number, width=595, height=842, image=b"", blocks=blocks)
+
+    first = listed("1. The following program will output ____.", "int f(int a)", *code, number=1)
+    second = listed("int main()", *code, "2. The following program will output ____.", "int main()", *code, number=2)
+    drafts = read(first, second).drafts
+    assert ["main" in draft.question for draft in drafts] == [True, True] and drafts[1].question.startswith("The")
+    parts = [f"{sign}. It reads the file and says how large the file is." for sign in ("A", "B", "C")]
+    inner = [f"{sign}. The size of all of the file that it has read is printed on the screen…" for sign in ("i", "ii")]
+    made = both(page("1. Write a program.", *parts), page(inner[0], top=0.32))
+    drafts = read(made, page(inner[1], "2. Write a test.", number=2)).drafts
+    assert [draft.question for draft in drafts][1] == "Write a test."
 
 
 def test_code_and_instructions_that_come_again_are_no_lines_of_the_form() -> None:
@@ -1315,6 +1374,17 @@ def test_titles_of_another_form_within_one_count_are_sections() -> None:
     body, _ = segmented([set_in_bold(page(*lines, top=0.02), 0, 4, 8)])
     assert [segment.number for segment in body.segments] == [*range(1, 10)]
     assert [section.title for section in body.sections] == titles
+
+
+@pytest.mark.parametrize(
+    "titles", [("[1계 방정식]", "[2계 방정식]"), ("1 SECTION A", "2 SECTION B"), ("Sets", "Graphs (4%)")]
+)
+def test_names_above_questions_in_a_look_of_their_own_are_sections(titles: tuple[str, str]) -> None:
+    lines = [titles[0], "1. 해를 구하라.", titles[1], "2. 해를 구하라.", "3. 해를 구하라."]
+    body, _ = segmented([set_in_bold(page(*lines), 0, 2)])
+    assert [segment.section.title for segment in body.segments] == [titles[0], titles[1], titles[1]]
+    body, _ = segmented([set_in_bold(page(*lines, titles[1], "ㄱ. 그렇다."), 0, 2, 5)])
+    assert not body.sections
 
 
 def test_a_head_that_is_continued_and_a_worth_alone_begin_no_question() -> None:
