@@ -133,6 +133,7 @@ _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _HEAD: Final = both_scripts(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
+    rf"|\s*{PICTURE}\s?[(（\[]\s?\d{{1,3}}\s?(?:{PICTURE}|[分점]\s?[)）\]])\s?[^\W\d_]{{2}}"  # its number is a picture
 )
 _LEVEL: Final = 0.0075
 """Of the page: heads differ by less from their left edge."""

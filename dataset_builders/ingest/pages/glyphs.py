@@ -173,7 +173,7 @@ def _subpath(points: list[tuple[float, float]], curved: bool, look: Mapping[str,
         for (x0, y0), (x1, y1) in pairwise(points):
             drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif straight or max(right - left, bottom - top) > 1.0:
-        framed = len(points) <= 6 if straight else _hugs(points, left, top, right, bottom)
+        framed = len(points) <= 6 if straight else _hugs(points, left, top, right, bottom) and not _is_ellipse(points)
         kind = "frame" if framed else "drawing"
         drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), **look))
 
@@ -194,6 +194,15 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
     return all(near < 1.2 or far < corner for near, far in sides)
 
 
+def _is_ellipse(points: list[tuple[float, float]]) -> bool:
+    """Four curves that touch the middles of a box bigger than one around a number."""
+    across, down = ({round(point[axis]) for point in points[::3]} for axis in (0, 1))
+    big = min(max(side) - min(side) for side in (across, down)) > _RING_SIZE
+    return len(points) == _FOUR_CURVES and len(across) == len(down) == 3 and big
+
+
+_FOUR_CURVES, _RING_SIZE = 13, 24
+"""Points of four curves; points across of a ring that may be around a number."""
 _ABUTS: Final = 0.6
 """Points between two lines that meet."""
 

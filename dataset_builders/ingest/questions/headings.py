@@ -25,11 +25,14 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
-FORM: Final = both_scripts(
-    r"(?:草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
-    r"|姓\s*名|学\s*号|班\s*级|准\s*考\s*证\s*号|수\s*험\s*번\s*호|성\s*명|\s)+"
+_BOXES: Final = (
+    r"草\s*稿\s*区|(?:[本一二三四五六七八九十]\s*题\s*)?[得题]\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?"
+    r"|准\s*考\s*证\s*号|수\s*험\s*번\s*호"
 )
-"""Words of the boxes for marks and names, which no question has."""
+FORM: Final = both_scripts(rf"(?:{_BOXES}|\s)+")
+"""Words of the boxes for marks and for the candidate's number, which no question has."""
+CANDIDATE: Final = both_scripts(rf"(?:{_BOXES}|姓\s*名|学\s*号|班\s*级|성\s*명|\s)+")
+"""Those of boxes beside one for the candidate's number: tables of pupils have them too."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = both_scripts(
@@ -356,11 +359,12 @@ _NOTICE = both_scripts(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
-    r"|[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}$|(?:The End|THE END)\W*$"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
     r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
     r"|(?:MIT OpenCourseWare|For information about citing)\b"
 )
+END = both_scripts(r"[*＊—–~=\s-]{2,}(?i:(?:the )?end|fin|完|끝)[*＊—–~=\s-]{2,}|(?:The End|THE END)\W*")
+"""The last line of a paper; elsewhere a title or a line of code."""
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:[^\w\s(（\[【〔]{1,2}\s?)?(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답)"

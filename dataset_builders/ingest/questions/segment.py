@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.examples import heads_like
 from livek12.dataset_builders.ingest.questions.headings import (
+    END,
     INSTRUCTS,
     NUMBERED_TYPE,
     RULES,
@@ -581,7 +582,7 @@ def _distribute(
             sorter.title(item)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
-        elif silent:
+        elif silent or (item is items[-1] and item.line and not item.line.pitch and END.fullmatch(item.text)):
             continue
         elif _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)

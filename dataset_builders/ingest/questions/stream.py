@@ -17,6 +17,7 @@ from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
+    CANDIDATE,
     FORM,
     OPTIONS,
     begins_answers,
@@ -72,6 +73,7 @@ _SCORE_BOX = both_scripts(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
+_CANDIDATE = both_scripts("准考证号|수험번호")
 _WORTH_BOX = both_scripts(r"题\s*分|满\s*分|分\s*值|배\s*점|[Mm]arks|[Pp]oints")
 """What a box says of the number in it, where it is not the candidate's score."""
 _MARKS_BEFORE = re.compile(
@@ -366,7 +368,8 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
 def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
     """Adds a table of boxes for marks, or a drawing of them: the section's title in it, and what else it has."""
     cells = [(line, cell.strip()) for line in block.lines for cell in line.text.split("\t")]
-    cells = [(line, FORM.sub("", cell, count=1) if FORM.match(cell) else cell) for line, cell in cells]
+    form = CANDIDATE if _CANDIDATE.search(squeezed(block.text)) else FORM
+    cells = [(line, form.sub("", cell, count=1) if form.match(cell) else cell) for line, cell in cells]
     others = [(line, cell) for line, cell in cells if cell]
     titles = [(line, cell) for line, cell in others if is_section(cell)]
     if len(titles) == 1 and (len(others) == 1 or block.kind == "figure"):

@@ -83,7 +83,9 @@ def test_points_in_a_box_are_those_of_the_line_beside_it() -> None:
 
 
 def test_a_box_for_the_candidate_is_in_no_question() -> None:
-    assert "|" not in read(drawn(page("1. Why?", "box", "2. How?"), 1, "수험번호\t", kind="table")).drafts[0].question
+    lines = "1. Why?", "box", "2. How?"
+    assert "|" not in read(drawn(page(*lines), 1, "성명\t수험번호\t", kind="table")).drafts[0].question
+    assert "|" in read(drawn(page(*lines), 1, "学号\t姓名\t班级", kind="table")).drafts[0].question
 
 
 def test_pictures_go_to_the_questions_that_their_captions_name() -> None:
@@ -130,10 +132,16 @@ def test_shorter_options_of_a_quarter_of_a_section_are_no_mistake() -> None:
 
 @pytest.mark.parametrize(
     ("text", "notice"),
-    [("*** End ***", True), ("이제 듣기 문제가 끝났습니다. 18번부터", True), ("end", False), ("the end of it", False)],
+    [("*** End ***", False), ("이제 듣기 문제가 끝났습니다. 18번부터", True), ("end", False), ("the end of it", False)],
 )
 def test_notices(text: str, notice: bool) -> None:
     assert is_notice(text) == notice
+
+
+@pytest.mark.parametrize("end", ["The End", "*** End ***"])
+def test_the_end_is_the_last_line_of_a_paper(end: str) -> None:
+    first, last = read(page("1. Who is Mary?", end, "Mary closed the book.", "2. Why?", end)).drafts
+    assert first.question.endswith("Mary closed the book.") and last.question == "Why?"
 
 
 def test_a_word_is_explained_in_its_question() -> None:

@@ -303,6 +303,15 @@ SQUARED = """
 """
 
 
+RINGED = """
+1. Write the number in the circle as a product of primes.
+
+#align(center, box(width: 4cm, height: 3cm)[#place(circle(radius: 1.3cm)) #place(dx: 1cm, dy: 1.1cm)[84]])
+
+2. What next?
+"""
+
+
 def blocks(body: str, path: Path) -> list[Block]:
     return [block for page in extract_pages(typeset(body, path), how="text") for block in page.blocks]
 
@@ -317,6 +326,11 @@ def test_slanted_text_is_ground_and_a_graph_on_squared_paper_a_figure(tmp_path: 
     assert "all the planets that go around" in text and "S" not in text.replace("Say", "")
     kinds = [block.kind for block in blocks(SQUARED, tmp_path / "squared.pdf")]
     assert "figure" in kinds and "table" not in kinds
+
+
+def test_a_circle_around_text_is_a_figure(tmp_path: Path) -> None:
+    (first, second) = paper_of(typeset(RINGED, tmp_path / "ringed.pdf")).drafts
+    assert len(first.figures) == 1 and "84" not in first.question and second.question == "What next?"
 
 
 def test_circles_are_labels_of_options(tmp_path: Path) -> None:

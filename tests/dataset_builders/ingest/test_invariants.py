@@ -14,7 +14,7 @@ from livek12.dataset_builders.ingest.invariants import INVARIANTS
 from livek12.dataset_builders.ingest.keys.answers import split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.headings import SOLVED, is_running, marked
@@ -126,6 +126,11 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. More of it."),),
         "",
         "4: the head of another question",
+    ),
+    "one head a question; picture": (
+        (page("1. Find a.", "2. Find b.", f"{PICTURE} (10 {PICTURE}叙述原理，并证明它."),),
+        "",
+        "2: the head of another question",
     ),
     "each is sound; evidence": (
         (page("1. Which of the following is right?", "2. Find b."),),
