@@ -146,7 +146,7 @@ def _counted_blanks(drafts: Sequence[Draft], bracketed: Set[str]) -> dict[str, r
         for draft in group:
             first = due
             numbers = [int(match[1]) for match in _BLANK_NUMBER.finditer(draft.question)]
-            for number in numbers if first == 1 or 1 not in numbers else ():
+            for number in () if first > 1 and {1, 2} <= {*numbers} else numbers:  # but while (1)
                 due = number + 1 if number in (due, due + 1) else due
             own[draft.id] = range(first, due)
         in_key = 2 * len(bracketed & {*map(str, range(1, due))}) >= due

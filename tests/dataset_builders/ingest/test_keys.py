@@ -133,7 +133,7 @@ def test_answers_of_blanks_that_are_counted_through_a_section_are_those_of_its_q
     asked = (
         "Section 1: Complete the programs",
         "1. It adds both: n = (1) ; then it prints them by (2) .",
-        "2. It goes up by (3) and down by (5) , and ends.",
+        "2. It goes up by (3) and down by (5) , while (1) holds.",
         "Section 2: Write programs",
         "1. Sort all numbers.",
         "2. Print all numbers.",
