@@ -51,12 +51,20 @@ _WOVEN: Final = re.compile(
     r"(?:\{\}[_^]\S{1,3}?-?){2}|_\^|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
     r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[가-힣。？！；]|[_^]\{?[一-鿿]"
     r"|[_^](?:\{[^{}]*\}|\w)_|\\frac\{[=+,.]\}|(?:cases\}|\\\\)\s*[.,;]\s*\\\\"
-    r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)|/\s*[+=)]"
+    r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)|/\s*[+=)]|\\(?:sum|prod|int)_\{(?P<below>[^{}]{1,9})\}\^\{(?P=below)\}"
 )
 """Pieces that no whole formula has."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
-_WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
+_WITHIN: Final = re.compile(
+    r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S|[^\n?？.。()（）\[\]'\"]{1,20}[?？]\s*\S)"
+)
+_ELSEWHERE: Final = re.compile(
+    r"\W*(?:(?:the\s)?(?:correct\s)?(?:answers?|options?|choices?|ones?)\s(?:is|are)\s)?"
+    r"(?:marked|circled|highlighted|underlined|ticked|boxed|see|refer)\b[^\n]{0,60}",
+    re.IGNORECASE,
+)
+"""A key that is a mark in the question, or stands elsewhere."""
 _PARTS: Final = re.compile(
     r"(?m)^[ \t]*[(（]?(?:[a-h]|[ivx]{1,4})[)）.][ \t]*[(（\[]\d{1,2} (?:pts?|points?|marks?)[)）\]].*"
 )
@@ -193,9 +201,16 @@ def _of_key(draft: Draft) -> Iterator[Doubt]:
     key = "".join((*draft.answer, draft.solution or ""))
     if UNREAD in key:
         yield _doubt("letters of its key were not read: compare it with the page", "answer", 0.1)
+    if _ELSEWHERE.fullmatch(key):
+        yield _doubt(f"its key stands elsewhere: {one_line(key, 40)!r}", "answer", 0.2)
     if match := _WITHIN.match(key):
         where = one_line(match[0].strip(), 40)
         yield _doubt(f"its key begins with {where}: what stands before may be its own", "answer", 0.2)
+    numbers = re.findall(r"\n[ \t]*(\d{1,3})[ \t]*((?:\(\w{1,4}\)[ \t]*){0,3})(?=\n|\Z)", draft.solution or "")
+    following = int(draft.number) + 1 if draft.number.isdecimal() else 0
+    alone = {int(number) for number, _ in numbers} == {following}  # no column of marks
+    if alone or any(parts and int(number) == following for number, parts in numbers):
+        yield _doubt("the number of the next question stands in its key", "answer", 0.2)
     if draft.answer_from in ("", "the paper") and any(map(asks, _PARTS.findall(draft.solution or ""))):
         yield _doubt("parts of the question stand in its key", "answer", 0.2)
     if draft.solution and not (draft.answer or draft.scheme) and draft.question_type in _SHORT:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from statistics import median
 from typing import Final
 
@@ -217,6 +217,30 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
 
+_SENTENCE: Final = re.compile(r"(?<=[.?!。？！])\s+")
+_SET_APART: Final = re.compile(r"```[^`]*```|\|[^\n]*")
+_FEWEST_BEHIND, _LONG_BEHIND = 5, 400
+"""Sentences and their characters behind what is asked, which may answer it."""
+
+
+def _questions_end_in_what_they_ask(reading: PaperReading) -> Iterator[Breach]:
+    """Most open questions without a key have little text behind what they ask."""
+    bare = [
+        (place, draft) for place, _, draft in reading.pairs if not (draft.options or draft.answer or draft.solution)
+    ]
+    places = tuple(place for place, draft in bare if _goes_on_behind(draft.question))
+    if len(places) >= _SHARES and 3 * len(places) >= 2 * len(bare):
+        yield Breach("much text stands behind what it asks: an answer may stand in it", places, "answer", 0.2)
+
+
+def _goes_on_behind(text: str) -> bool:
+    """Checks for several sentences behind the last that asks."""
+    sentences = _SENTENCE.split(_SET_APART.sub("", text).replace("\n", " "))
+    behind = [*takewhile(lambda sentence: not asks(sentence), reversed(sentences))]
+    long = len(behind) >= _FEWEST_BEHIND and sum(map(len, behind)) >= _LONG_BEHIND
+    return long and len(behind) < len(sentences)
+
+
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of an answer or solution stands in a question, and no letter where others have an empty bracket."""
     empty = sum(bool(_BRACKET.search(draft.question)) for draft in reading.drafts)
@@ -411,6 +435,7 @@ INVARIANTS: Final = (
     _each_is_sound,
     _no_question_is_too_long,
     _no_solution_in_the_question,
+    _questions_end_in_what_they_ask,
     _answers_are_told_from_all,
     ownership.pictures_have_one_question,
     ownership.pictures_are_used,

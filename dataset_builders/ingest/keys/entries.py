@@ -34,7 +34,7 @@ _SPAN_CELL = both_scripts(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
     "题号 序号 编号 번호 문항 문항번호 문제번호",
-    "answer": "answer answers scheme key correct correct_answer standard_answer "
+    "answer": "answer answers scheme key correct correct_answer standard_answer indicative_content "
     "答案 参考答案 正确答案 标准答案 정답 답",
     "points": "points point score mark marks point_value 分值 分数 배점 점수",
     "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
@@ -79,18 +79,26 @@ class Entry:
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
-_PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
+_PART_CELL = re.compile(
+    r"(?:q(?:uestion)?\.?\s*)?(?:(\d{1,3})\s*((?:\(\s*[a-z]{1,4}\s*\)\s*|[a-h]\s*|[ivx]{1,4}\s*){0,3})"
+    r"|((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3}))\*?",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"[a-h](?=[ivx])|[a-z]+", re.IGNORECASE)
+_CLOSES = re.compile(r"[(\[]?(?:total for )?question \d{1,3}\s*(?:is|=)\s*\d{1,3} marks?[)\]]?", re.IGNORECASE)
+"""A line behind the last row of a question."""
 _CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE][1-9])\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
-    r"(?P<cell>\d{1,3}(?P<part>\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
-    r"(?P<text>\S.*?)(?:\s{3,}(?P<mark>\[?\d{1,2}\]?))?"
+    r"(?P<cell>[1-9]\d{0,2}(?P<part>\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?"
+    r"(?:\s{3,}(?P<text>\S.*?)(?:\s{3,}(?P<mark>\[?\d{1,2}\]?))?)?"
 )
-"""A row whose cells stand in a line of text."""
+"""A row whose cells stand in a line of text; the first perhaps above the others."""
 _LEVEL = 0.005
 """Of the page's height: a row and its mark have one baseline."""
-_PLAIN = re.compile(r"\[?\d{1,2}\]?")
+_PLAIN = re.compile(r"[(\[]?(\d{1,2})[)\]]?(?:\s+AO[\w\s.,]{1,40})?")
+"""Marks, perhaps with the objective that they assess."""
 _LONGEST_KEY = 40
 """Characters of a row that is an answer; a longer one says what marks are for."""
 
@@ -111,9 +119,12 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]
         if own := tables[at]:
             rows += [(at, *row) for row in own]
         elif (match := item.line and _ROW.fullmatch(item.text)) and (
-            rows or at > begun or match["part"] or match["worth"]
+            ((rows or at > begun) and match["text"]) or match["part"] or match["worth"]
         ):
-            rows.append((at, match["cell"], match["text"], beside.get(at) or match["mark"] or match["worth"] or ""))
+            mark = beside.get(at) or match["mark"] or match["worth"] or ""
+            rows.append((at, match["cell"], match["text"] or "", mark))
+        elif item.line and _CLOSES.fullmatch(item.text):
+            rows.append((at, "behind the rows", "", ""))
         elif rows and not heads[at] and at not in beside:
             rows[-1] = (*rows[-1][:2], f"{rows[-1][2]}\n{printed(item)}", rows[-1][3])
     by_number: dict[int, list[tuple[str, str, str]]] = {}
@@ -121,10 +132,12 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> list[tuple[int, Entry]
     number = part = ""
     for at, cell, text, mark in rows:
         if match := _PART_CELL.fullmatch(cell):
-            number, part = match[1] or number, squeezed(match[2]) or ("" if match[1] else part)
+            labels = "".join(f"({label})" for label in _PART.findall(match[2] or match[3] or ""))
+            number, part = match[1] or number, labels or ("" if match[1] else part)
         if match and number:
             places.setdefault(int(number), at)
-            worth = f"[{mark.strip('[]')}]" if _PLAIN.fullmatch(mark) else mark
+            plain = _PLAIN.fullmatch(mark)
+            worth = f"[{plain[1]}]" if plain else mark
             by_number.setdefault(int(number), []).append((part, text, worth))
     return [(places[number], _by_marks(number, own, where)) for number, own in by_number.items()]
 
@@ -136,7 +149,12 @@ def _scheme_rows(item: Item) -> list[tuple[str, str, str]]:
     if names[:1] != ["number"] or [names.count(name) for name in _SCHEME_COLUMNS] != [1, 1, 1]:
         return []
     answer, points = names.index("answer"), names.index("points")
-    own = [(row[0], row[answer], row[points]) for row in rows[1:] if len(row) == len(names)]
+    rows = [row for row in rows[1:] if len(row) == len(names)]
+    notes = [" ".join(filter(None, row[1:points] + row[points + 1 :])) for row in rows]  # say what the mark is for
+    own = [
+        (row[0], row[answer] or note * bool(row[0] or _CODES.fullmatch(row[points])), row[points])
+        for row, note in zip(rows, notes, strict=True)
+    ]
     coded = any(_CODES.fullmatch(mark) for *_, mark in own)
     plain = any(_PLAIN.fullmatch(c) and b and ("(" in a or len(b) > _LONGEST_KEY) for a, b, c in own)
     return own if coded or plain else []
@@ -188,9 +206,15 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
     scheme: Scheme = []
     with suppress(ValueError):  # a criterion without points
         scheme = read_scheme(sentences) if whole and total > 0 else []
-    if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
-        return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
-    unsure = "its key begins within the question" if rows[0][0][:3] not in ("", "(a)", "(i)") else ""
+    if any(sum(criterion.points for criterion in way) != total for way in scheme):
+        scheme = []
+    (part, answer, mark), *others = rows
+    remarks = "\n".join(text for _, text, _ in others)
+    alone = not (part or any(own or worth for own, _, worth in others)) and len(answer) <= _LONGEST_KEY
+    if alone and (mark or not remarks):
+        return Entry(number, answer, float(total) or None, remarks or None, where=where, unread=unread)
+    unsure = "its key begins within the question" if part[:3] not in ("", "(a)", "(i)") else ""
+    unsure = unsure or ("no mark of its key was read" if not any(worth for *_, worth in rows) else "")
     return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
 
 

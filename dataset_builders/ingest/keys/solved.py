@@ -249,9 +249,11 @@ def _looking_new(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> l
         elif tail > _REMARK:
             start = tokens[own[-tail]].start() - line.start()
         follows = start < len(line[0]) or (follows and not own)
-        inks = ("", line[0][:start]), (NEW, line[0][start:])
+        cut = "$" * (line[0].count("$", 0, start) % 2 and line[0].count("$", start) % 2)  # within a formula
+        inks = ("", line[0][:start] + cut), (NEW, cut + line[0][start:])
+        text = "".join(piece for _, piece in inks)
         items.append(
-            Item(line=Line(text=line[0], box=_NOWHERE, place=place, inks=inks), block=_COPY, box=_NOWHERE, column=0)
+            Item(line=Line(text=text, box=_NOWHERE, place=place, inks=inks), block=_COPY, box=_NOWHERE, column=0)
         )
     return items
 
@@ -261,8 +263,7 @@ def _parted(answers: list[str], lines: Sequence[tuple[str, Line]]) -> tuple[str,
     pieces: list[tuple[str, str]] = []
     for at, (part, line) in enumerate(lines):
         goes_on = at and lines[at - 1][0] == part and lines[at - 1][1].place == line.place - 1
-        text = f"${line.text}" if line.text.count("$") % 2 else line.text
-        pieces[len(pieces) - bool(goes_on) :] = [(part, f"{pieces[-1][1]}\n{text}" if goes_on else text)]
+        pieces[len(pieces) - bool(goes_on) :] = [(part, f"{pieces[-1][1]}\n{line.text}" if goes_on else line.text)]
     pieces = [piece for piece in pieces if re.search(r"\w|[√×✓✗]", piece[1])]
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
     worked, last = [], ""

@@ -38,6 +38,7 @@ _NAMES: Final = {
     "⟺": "\\Longleftrightarrow",
     "↦": "\\mapsto", "⇌": "\\rightleftharpoons", "∑": "\\sum", "∏": "\\prod", "∫": "\\int", "∬": "\\iint",
     "∮": "\\oint", "⋃": "\\bigcup", "⋂": "\\bigcap", "∂": "\\partial", "∇": "\\nabla", "√": "\\sqrt", "∠": "\\angle",
+    "‖": "\\|", "∡": "\\measuredangle", "∢": "\\sphericalangle",
     "∥": "\\parallel", "∦": "\\nparallel", "⊥": "\\perp", "⟂": "\\perp", "△": "\\triangle",
     "∘": "\\circ", "◦": "\\circ", "⚬": "\\circ", "○": "\\circ", "°": "^{\\circ}",
     "⋯": "\\cdots", "…": "\\ldots", "⋮": "\\vdots", "⋱": "\\ddots", "′": "'", "″": "''",
@@ -205,6 +206,8 @@ _STOPS: Final = frozenset("。，、；：？！")
 _NO_SCRIPT: Final = FENCES | _STOPS
 _LEVEL, _ON = 0.2, 0.5
 """Letter sizes from the line to the script of a script, and between two letters printed on each other, at most."""
+_HALF, _INDEX = 0.6, 0.5
+"""Share of its letter's size that an index on the line has at most; points that it is off the line."""
 _SHIFTED: Final = 0.14
 """Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
@@ -306,6 +309,9 @@ def _shift(atom: Atom, reference: Atom, full: float, before: Atom | None) -> int
         least = 0.1 if exponent else full
     else:
         least = 0.03 if (numeric or parted) and atom.size < _SMALLER * reference.size else 0.08  # Word's half a point
+        on_line = gap < _WORD_GAP and abs(off) < _INDEX and atom.text.isalnum()
+        if before and on_line and before.text.isascii() and before.text.isalpha() and atom.size < _HALF * before.size:
+            return -1
     return 0 if abs(off) < least * reference.size else (1 if off > 0 else -1)
 
 

@@ -320,7 +320,7 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    glyphs = _long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))
+    glyphs = _long(_stacked(_composed(_once([*_glyphs(page, shown, raw, unnamed)]))))
     _trust_nameless(glyphs)
     _distrust(glyphs)  # before tall brackets, whose pieces have shapes of their own, are whole
     raw.glyphs = _ringed(_brackets(glyphs))
@@ -741,6 +741,24 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     return done
 
 
+_STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
+"""Signs that are set as two, one over the other."""
+
+
+def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
+    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
+    gone: set[int] = set()
+    for upper in uppers:
+        for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():
+            near = 0.1 * lower.size
+            level = abs(upper.middle - lower.middle) < near and -2 * near < lower.top - upper.bottom < 2 * near
+            if level and (sign := _STACKED.get(upper.text + lower.text)):
+                upper.left, upper.top, upper.right, upper.bottom = hull((upper, lower))
+                upper.text, upper.base = sign, upper.centre[1] + AXIS * upper.size
+                gone.add(id(lower))
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
+
+
 _CIRCLED: Final = {
     unicodedata.normalize("NFKC", chr(code)): chr(code)
     for code in (*range(0x2460, 0x2474), *range(0x24B6, 0x24EA), *range(0x3251, 0x3260), *range(0x32D0, 0x32FF))
@@ -926,7 +944,9 @@ _TEX_SIGNS: Final = _moved("−·×∗÷⋄±∓⊕⊖⊗⊘⊙○∘•≍≡�
 _TEX_TALL: Final = _moved("()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\") | _run(
     0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"
 )
-_AMS_SIGNS: Final = {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾", 0x5C: "∠", 0x7B: "∁"}
+_AMS_SIGNS: Final = (
+    {0x29: "∴", 0x2A: "∵", 0x35: "≦", 0x36: "⩽", 0x3D: "≧", 0x3E: "⩾"} | _run(0x58, "✓   ∠∡∢") | {0x7B: "∁"}
+)
 _NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enumerate(_LIGATURES, first)} | {
     0x10: "“",
     0x11: "”",
@@ -935,7 +955,18 @@ _NAMELESS: Final = {code: sign for first in (0x0B, 0x1B) for code, sign in enume
     0x88: "•",
 }
 """TeX's fonts of dots (Type 3) have no name; their letters have the codes of ASCII."""
-_ENCODINGS: Final = (
+_WINGDINGS: Final = (
+    _run(0xF06C, f"●{CHOICE}■{4 * CHOICE}⬧⧫◆❖")
+    | _run(0xF081, "①②③④⑤⑥⑦⑧⑨⑩ ❶❷❸❹❺❻❼❽❾❿" + " " * 8 + f"·• {CHOICE}" + " " * 5 + f"▪{CHOICE}  ★")
+    | _run(0xF0D8, "➢      ←→↑↓↖↗↙↘ ➔      ⇦⇨⇧⇩" + " " * 8 + "✗✓")
+    | dict.fromkeys((0xF0FD, 0xF0FE), TICKED)
+)
+_WINGDINGS_2: Final = {0xF04F: "✗", 0xF050: "✓", 0xF0A3: CHOICE} | dict.fromkeys(range(0xF051, 0xF055), TICKED)
+_DINGBATS: Final = tuple({code - 0xF000: sign for code, sign in table.items()} for table in (_WINGDINGS_2, _WINGDINGS))
+_ENCODINGS: Final[tuple[tuple[str, dict[int, str]], ...]] = (
+    ("wingdings2", _WINGDINGS_2),
+    ("wingdings3", {}),
+    ("wingdings", _WINGDINGS),
     ("hyhwpeq hancomeqn", _HYHWPEQ),
     ("mt-extra euclidextra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     ("cmex txex pxex mathextension10 mathextension- math-extension", _TEX_TALL),
@@ -949,11 +980,14 @@ _ENCODINGS: Final = (
     ("cmsy cmbsy txsy pxsy mathsymbols math-symbols", _TEX_SIGNS),
     ("symbol", _SYMBOL),
 )
-"""Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
+"""Fonts that have the same code in every file: Hangul's equation editor, Symbol, Wingdings and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
-_RENAMED: Final = (
+_RENAMED: Final[tuple[tuple[str, dict[int, str]], ...]] = (
+    ("wingdings2", _DINGBATS[0]),
+    ("wingdings3", {}),
+    ("wingdings", _DINGBATS[1]),
     ("cmex", {code: sign for code, sign in _TEX_TALL.items() if chr(code).isalpha() or code > 0x7E}),
     ("cmsy cmbsy", {code: sign for code, sign in _TEX_SIGNS.items() if chr(code) not in "{}|\\*-/·±×÷¬§¶"} | _SCRIPT),
     ("cmmi", {code: sign for code, sign in _TEX_ITALIC.items() if chr(code) > "~" and chr(code) != "µ"} | _TEX_POINTS),
@@ -972,7 +1006,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     lower = font.lower()
     if code and not unmapped and not _unsound(code):
         meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
-        return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
+        return meanings.get(code, UNREAD if meanings in (_EXTRA, *_DINGBATS) and chr(code).isalpha() else None)
     if not font:
         return _NAMELESS.get(code)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, Block, Box, is_caption
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, UNREAD, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, MOST_POINTS, Glyph, RawPage
@@ -38,6 +38,8 @@ _STROKE, _HIGHEST, _SIGN_RULE = 3.2, 4.5, 1.2
 (minus, dot) are not longer."""
 _DOT, _DOTTED, _DOTTED_STEP = (0.05, 0.3), 3, 0.6
 """Letters of the page's ordinary size: a dot, and from one to the next at most; dots of a sign."""
+_FEWEST_POINTS, _TO_LETTER = 20, 24
+"""Signs alone that may be something other than the points of a plot; points of a page within which text follows one."""
 _MARKED_LINE, _MOST_MARKED = 2.5, 400
 """Letters of the page's ordinary size: a highlighted line is not higher; grounds of a page that are looked at."""
 _ROW: Final = 2.5
@@ -155,6 +157,19 @@ def read_dots(raw: RawPage, size: float) -> list[Bounds]:
             raw.glyphs.append(replace(_placed(box, home, size), text="⋯", math=True, sound=True))
     raw.shapes = _outside(raw.shapes, read)
     return read
+
+
+def draw_points(raw: RawPage) -> None:
+    """Makes drawings of the points of a plot that are set as signs (●), in place: they are on no lines."""
+    signs = [g for g in raw.glyphs if g.sound and "■" <= g.text < "☀" and g.text not in (UNREAD, CHOICE)]
+    letters = [glyph for glyph in raw.glyphs if glyph.text.isalnum()] if len(signs) > _FEWEST_POINTS else []
+    lines = {(int(g.centre[1] // 2) + off, g.left // _TO_LETTER) for g in letters for off in range(-2, 3)}
+    alone = [g for g in signs if not any((g.centre[1] // 2, g.left // _TO_LETTER + x) in lines for x in (0, 1))]
+    bases = sorted({round(glyph.base, 1) for glyph in alone})
+    if letters and sum(b - a < alone[0].height / 2 for a, b in pairwise(bases)) > max(_FEWEST_POINTS, len(bases) / 2):
+        gone = set(map(id, alone))
+        raw.glyphs = [glyph for glyph in raw.glyphs if id(glyph) not in gone]
+        raw.shapes += [Shape("drawing", *glyph.box, filled=True) for glyph in alone]
 
 
 def read_signs(raw: RawPage, size: float) -> list[Bounds]:
@@ -469,6 +484,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     turned = [glyph for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
     ground = [glyph.box for glyph in turned]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
+    draw_points(raw)
     size = layout.body_size(raw.glyphs)
     line_dotted(raw)
     mark_highlighted(raw, size)

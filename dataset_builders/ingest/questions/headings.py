@@ -274,8 +274,9 @@ def _kind(line: Line, around: set[str], ends: float, foot: str = "") -> Kind | N
     elsewhere = _PAGED in around and text.isdecimal() and not _is_paged(line, around)
     if _NUMBER.match(text) and not marks and not elsewhere and (zone == "header" or line.box.top > ends - _LEVEL):
         return zone
-    again = any(len(key.split(":", 2)[2]) > 1 for key in keys) and all(
-        key.endswith(":#") or _near(key) & around for key in keys
+    pieces = {key: key.split(":", 2)[2] for key in keys}
+    again = any(len(piece) > 1 for piece in pieces.values()) and all(
+        piece == "#" or _near(key) & around for key, piece in pieces.items()
     )
     return zone if again else None
 

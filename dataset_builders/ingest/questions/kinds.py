@@ -72,6 +72,7 @@ _TO_WORK = both_scripts(
     r"(?:^|[，,。.：:；;\n])\s*(?:试|求证|证明|计算|求(?!导))|\b(?:prove|show)\s+that|(?:시오|하라)\s*[.。]?\s*$", re.I
 )
 """Asks for more than to judge a statement."""
+_HOW_MANY = re.compile(r"\bhow many\b|몇\s?(?:가지|개|번|명)|多少[种個个]|有[几幾][种種个個]", re.IGNORECASE)
 _PROVES = both_scripts(
     r"求证|证明|\bprove|show\s+that|증명|(?:[임함됨음]|것)을\s*(?:보[이여](?:시오|라|고)|확인하시오)", re.IGNORECASE
 )
@@ -151,7 +152,8 @@ def type_of(
     if kind == FREE and blanks and not _WORKS_OUT.search(text):
         return "fill_in_blank", raw, 0.8
     parts = [match.start() for match in _PART.finditer(text)]
-    if (judges := _TRUE_FALSE.search(text)) and (len(parts) < 2 or judges.start() < parts[0]):
+    judges = None if _HOW_MANY.search(text) else _TRUE_FALSE.search(text)
+    if judges and (len(parts) < 2 or judges.start() < parts[0]):
         return "true_false", raw, 0.9
     if kind == "true_false" and _TO_WORK.search(text):
         kind = FREE

@@ -60,6 +60,7 @@ _FEWEST_BARE = 4
 _SELECT = re.compile(
     r"\b(?:select|choose|circle|tick|check) (?:only )?one(?: or more)?\s?\)?\s?[:：]?[ \t]*\n", re.IGNORECASE
 )
+_CIRCLES = re.compile(r"\bCircle (?:the|your|one)\b")
 
 
 def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
@@ -124,14 +125,16 @@ def _circled(text: str) -> tuple[str, list[Option]] | None:
 
 
 def _unlabelled(text: str) -> tuple[str, list[Option]] | None:
-    """Lines, or the cells of one, below what says to select one: they have no labels."""
+    """Lines below what says to select one, or the cells of the last, one of which is to be circled: without labels."""
     match = _SELECT.search(text)
-    pieces = [piece.strip() for piece in re.split(r"\n|\s{3,}", text[match.end() :].strip())] if match else []
-    if not match or not 1 < len(pieces) <= len(_NAMES) or IMAGE_MARK in pieces:
+    end = match.end() if match else text.rstrip().rfind("\n") + 1
+    stem = text[:end].rstrip()
+    pieces = [piece.strip() for piece in re.split(r"\n|\s{3,}", text[end:].strip())]
+    fewest = 2 if match else _FEWEST_SMALL
+    if not (match or _CIRCLES.search(stem)) or not fewest <= len(pieces) <= len(_NAMES) or IMAGE_MARK in pieces:
         return None
-    if _A_LATER_PART.search(text[: match.start()]) or any(piece.endswith(("?", "？", "_")) for piece in pieces):
+    if _A_LATER_PART.search(stem) or any(piece.endswith(("?", "？", "_")) for piece in pieces):
         return None
-    stem = text[: match.start()] + text[match.start() : match.end()].rstrip()
     return stem, [Option(label=name, text=piece) for name, piece in zip(_NAMES, pieces, strict=False)]
 
 
@@ -203,7 +206,8 @@ CHOOSES = both_scripts(
 
 def asks_to_choose(stem: str) -> bool:
     """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
-    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2}|…|\.{3})\s*[。．.]?\s*$", stem))
+    says = CHOOSES.search(stem) or _CIRCLES.search(stem)
+    return bool(says or re.search(r"(?:[(（]\s*[)）]|_{2}|…|\.{3})\s*[。．.]?\s*$", stem))
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:

@@ -46,6 +46,7 @@ _BARE = (
     re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )"),
     re.compile(r"\A\((?!1\)[\s\S]*\(2\))(\d{1,2})\)(?= )"),
     re.compile(r"(?<=[^\s(])[ \t]\((\d{1,2})\)[ \t]*(?=\n|\Z)"),
+    re.compile(r"[(（](\d{1,2}\.\d)[)）][ \t]*(?=\n|\Z)"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"

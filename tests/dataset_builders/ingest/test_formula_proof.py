@@ -21,13 +21,14 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _once,
     _part_ligatures,
     _ringed,
+    _stacked,
     _trust_nameless,
     known_sign,
     read,
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
-from livek12.dataset_builders.ingest.pages.text_layer import _labels, read_dots
+from livek12.dataset_builders.ingest.pages.text_layer import _labels, draw_points, read_dots
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -65,6 +66,20 @@ def test_a_small_number_before_a_root_belongs_to_what_it_touches(small: Glyph, t
     sign, roof = root(11)
     inner = (glyph("b", 19.5, 24), glyph("c", 25, 30))
     assert row(glyph("a", 1, 7), small, sign, *inner, rules=(roof,)) == (text, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "size", "text"), [("A", 5.5, r"$\mathrm{A}_i$B"), ("A", 7, "AiB"), ("가", 5.5, "가iB")]
+)
+def test_a_letter_of_half_the_size_on_the_line_is_an_index(before: str, size: float, text: str) -> None:
+    letters = (glyph(before, 0, 6), glyph("i", 6.5, 8, size), glyph("B", 8.5, 14))
+    assert row(*(replace(letter, math=False) for letter in letters))[0] == text
+
+
+def test_scripts_of_a_norm_are_set_behind_it() -> None:
+    scripts = glyph("2", 17, 20, 7, 95), glyph("2", 17, 20, 7, 103)
+    norm = glyph("‖", 0, 3, tall=1), glyph("y", 4, 10), glyph("‖", 12, 15, tall=1)
+    assert row(*norm, *scripts) == (r"$\|y\|_2^2$", True)
 
 
 def test_a_prime_of_an_index_stays_with_it_and_left_scripts_have_their_letter() -> None:
@@ -142,6 +157,16 @@ def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:
     _distrust([*letters, arrow, index, bracket, small, tall, turned])
     assert (arrow.text, arrow.sound, index.sound, bracket.sound, small.sound) == ("→", True, False, True, True)
     assert not tall.sound and turned.sound and all(letter.sound for letter in letters)
+
+
+def test_two_signs_that_mean_one_are_one() -> None:
+    subset, unequal = (
+        Glyph("⊂", 10, 90, 16, 94, 94, 8, 16, "Symbol"),
+        Glyph("≠", 10.5, 95, 15.5, 100, 100, 8, 16, "Symbol"),
+    )
+    (sign,) = _stacked([subset, replace(unequal)])
+    assert (sign.text, sign.box) == ("⊊", (10, 90, 16, 100))
+    assert len(_stacked([subset, replace(unequal, left=20, right=25)])) == 2
 
 
 def test_code_in_a_font_for_text_keeps_the_columns_that_its_words_are_spread_over() -> None:
@@ -282,6 +307,18 @@ def test_dots_of_a_drawn_sign_are_read_and_a_row_of_more_is_none() -> None:
     assert row(*pages[6].glyphs) == (r"6 $\cdots\cdots$", True) and not pages[6].shapes and len(pages[9].shapes) == 9
 
 
+def test_points_of_a_plot_that_are_set_as_signs_are_a_drawing() -> None:
+    text = [glyph(letter, at, at + 5, base=20) for at, letter in enumerate("MPG", 100)]
+    bullets = [glyph("●", 90, 94, base=20 + 0.3 * at) for at in range(3)]
+    points = [glyph("●", 50 + 37 * at % 90, 53 + 37 * at % 90, 5, 100 + 53.7 * at % 80) for at in range(40)]
+    for level, count in ((False, 40), (True, 0)):  # signs in the cells of a table are level
+        for sign in points if level else ():
+            sign.base = 20 * round(sign.base / 20)
+        page = RawPage(600, 800, [*text, *bullets, *points], [], [])
+        draw_points(page)
+        assert (len(page.glyphs), len(page.shapes)) == (46 - count, count)
+
+
 def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
     assert [known_sign(font, ord("A"), False) for font in ("EUFM10", "CMSY10", "MSBM7", "CMR10")] == [
         "𝔄",
@@ -290,6 +327,10 @@ def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
         None,
     ]
     assert [known_sign("SymbolMT", ord(sign), False) for sign in "£å·"] == ["≤", "∑", None]
+    assert [known_sign("Wingdings-Regular", ord(sign), False) for sign in "¨lJ•"] == ["○", "●", "□", None]
+    assert [known_sign("MSAM10", ord(sign)) for sign in "\\]^"] == ["∠", "∡", "∢"]
+    codes = {"Wingdings": 0xF0E8, "Wingdings2": 0xF052, "Wingdings3": 0xF06C}
+    assert [known_sign(font, code) for font, code in codes.items()] == ["➔", "ticked", None]
     assert row(glyph("𝔭", 0, 5), glyph("ℬ", 5, 10)) == (r"$\mathfrak{p}\mathcal{B}$", True)
     assert [g.text for g in _composed([plain("´", 1), plain("e", 0), plain("¨", 9), plain("ı", 8)])] == ["é", "ï"]
     small = Glyph("\u0301", 0, 88, 4, 91, 96, 7, 4, "Marks")

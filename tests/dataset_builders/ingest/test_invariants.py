@@ -101,6 +101,11 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: it has a solution, and no answer",
     ),
+    "questions end in what they ask": (
+        (page(*[line for stem in STEMS for line in (stem, *[f"{LONG}."] * 6)], top=0.02),),
+        "",
+        "1: much text stands behind what it asks",
+    ),
     "answers are told from all": (
         (page(*[line for n in range(1, 5) for line in (f"{n}. 求值。", *["解：二。"] * (n < 4))]),),
         "",
@@ -261,6 +266,11 @@ def test_all_questions_of_a_scan_with_a_formula_are_compared() -> None:
 
 def test_heads_of_questions_at_the_top_of_each_page_are_no_running_heads() -> None:
     pages = [page(f"Question {n} (6 pts)", f"Find {n}.", number=n, top=0.05) for n in range(1, 6)]
+    assert [draft.number for draft in read(*marked(pages)).drafts] == ["1", "2", "3", "4", "5"]
+
+
+def test_a_head_that_ends_in_a_ratio_is_no_running_head() -> None:
+    pages = [page(f"{n}    Find the {'shares' * n} in 3 : 5 : 7", "of it.", number=n, top=0.05) for n in range(1, 6)]
     assert [draft.number for draft in read(*marked(pages)).drafts] == ["1", "2", "3", "4", "5"]
 
 

@@ -711,6 +711,9 @@ MARKED = {
     "another way of its own marks": (["1\ta\tM1\t", "\tAlternative method\t\t", "\tb\tM1\t", "\t\t1\t"], []),
     "a mark for nothing": (["1\t\tM1\t", "\t\t1\t"], []),
     "a sign that has no letter": (["1\t$□$\tM1\t", "\t\t1\t"], []),
+    "marks with what they assess": (["1(a)(i)\tUses it\t(1) AO 2 1\t", "1aii\tso it is\t(2) AO2\t"], [1, 2]),
+    "marks within a row": (["1(a)\tIt was (1) and is (1)\t(2)\t", "1(b)\tIt will be (1) as it is now (1)\t(2)\t"], []),
+    "a note in place of an answer": (["1(a)\t\tM1\tall heights", "\t\t1\t"], [1]),
 }
 
 
@@ -773,6 +776,36 @@ def test_marks_of_rows_without_rules_are_level_with_them() -> None:
     scheme = dict(of_mark_schemes(flatten(pages).items, "k"))
     assert [(entry.number, entry.points) for entry in scheme.values()] == [(1, 5), (2, 4)]
     assert scheme[0].solution == "(a)  Any two from:\n• a key  [2]\n(b)  Any one from:\n• a mouse\n• a pen\n7  [3]"
+
+
+def test_rows_of_schemes_end_with_their_total_and_begin_with_their_number() -> None:
+    pages = [
+        mark_scheme("1(a)\tso it is\t(1) AO1\t"),
+        page("1(b)", "It was.", "Total for Question 1 = 2 marks", "Address"),
+    ]
+    pages += [replace(mark_scheme("2\tSAS\tB1\t", "\tGuidance\t\t"), number=3)]
+    first, second = (
+        entry for _, entry in of_mark_schemes(flatten([replace(p, number=n) for n, p in enumerate(pages)]).items, "k")
+    )
+    assert first.solution == "(a)  so it is  [1]\n(b)  \nIt was."
+    assert (second.answer, second.solution) == ("SAS", "Guidance")
+
+
+@pytest.mark.parametrize(
+    ("key", "doubt"),
+    [
+        ("So it is.\n$x=1$.\n2\nand so on", "number of the next question"),
+        ("So it is.\n2(a)\nand so on", "number of the next question"),
+        ("Marked with ****", "its key stands elsewhere"),
+        ("是什么？它是这样的。", "what stands before"),
+        (r"$\sum_{d}^{d}P(a)$ is one.", "formula of its key"),
+    ],
+)
+def test_keys_of_which_a_piece_is_not_their_own_are_doubted(key: str, doubt: str) -> None:
+    entry = Entry(1, "", solution=key, source="k")
+    keys = AnswerKey([entry, replace(entry, number=2, solution="So it is.")], name="k")
+    first = by_number(read(page("1. Show that it is so.", "2. Explain it."), key=keys))["1"]
+    assert any(doubt in own.text for own in first.doubts), first.doubts
 
 
 def test_a_question_gets_the_scheme_of_its_points() -> None:

@@ -52,6 +52,11 @@ def test_every_form_of_a_number_begins_a_question(form: str) -> None:
     assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
 
 
+def test_a_sign_behind_a_number_and_points_with_a_decimal() -> None:
+    drafts = read(page(*(f"{n}. -{n}0 is what?（{n}.0）" for n in range(1, 6)))).drafts
+    assert [(draft.question, draft.points) for draft in drafts] == [(f"-{n}0 is what?", n) for n in range(1, 6)]
+
+
 def test_traditional_letters_are_read_like_simplified_ones() -> None:
     lines = ["壹、單選題（占 20 分）", "說明：第 1 題至第 2 題，每題 5 分。", "第1題 求 x 的值。", "第2題 問 y 為何？"]
     more = [
@@ -403,6 +408,7 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
         ("Which one?\nSelect one:\nA lake\nList-based hills\nA town", "ABC"),
         ("It is a (circle one)\nlake    hill    town", "ABC"),
         ("(a) Find it. (b) It is a (circle one)\nlake    hill    town", ""),
+        ("Circle the lake.\nRhine    Alps    Como", "ABC"),
         ("1). Which?\nA) one\nB) two\nC) three\n2). Which?\nA) one\nB) two\nC) three", ""),
         ("Which of ①②③④?\nA. ①②③    B. ②③④\nC. ①③④    D. ①②④", "ABCD"),
         ("Choose.\na. one\nb. two\nc. three\nd. four\n2. And?\na. one\nb. two\nc. three\nd. four", ""),
@@ -1089,6 +1095,7 @@ def test_options(text: str, language: str, labels: str) -> None:
         ("则 a=____．", False, "三、填空题", "zh", "fill_in_blank"),
         ("is ____.", False, "", "en", "fill_in_blank"),
         ("True or false: x.", False, "", "en", "true_false"),
+        ("각 변수는 참 또는 거짓이다. 경우의 수는 몇 가지인가?", False, "", "ko", "short_answer"),
         ("（1）证明：a；（2）证明：b", False, "", "zh", "proof"),
         ("证明：（1）a；（2）又 b", False, "", "zh", "proof"),
         ("다음이 성립함을 보여라. (도움말: $f(x)=1$을 이용하시오.)", False, "", "ko", "proof"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
@@ -55,6 +57,30 @@ def test_the_difference_is_the_key() -> None:
     assert drafts["4"].solution == "全集去掉它。"
     assert drafts["1"].solution is drafts["5"].solution is None
     assert {draft.answer_from for draft in drafts.values()} == {"k"}
+
+
+@pytest.mark.parametrize(
+    ("line", "solution"),
+    [
+        ("解：输入以 $ 结束，", "输入以 $ 结束，且开中断。"),  # printed: no formula begins there
+        ("解：先有 $p=1$，再以 $ 结束，", "先有 $p=1$，再以 $ 结束，且开中断。"),
+    ],
+)
+def test_a_printed_dollar_begins_no_formula(line: str, solution: str) -> None:
+    assert by_number(keyed_by(*SOLVED[:4], line, *SOLVED[5:]))["3"].solution == solution
+
+
+_PIECES = st.lists(st.sampled_from(["a", "+b", "=c", "-d", "$", " 且 ", "开中断"]), min_size=3, max_size=12)
+
+
+@given(_PIECES)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_formulas_of_a_key_are_whole(pieces: list[str]) -> None:
+    tail = "".join(pieces) + "$" * (pieces.count("$") % 2)
+    paper = keyed_by(*SOLVED[:3], f"{SOLVED[3]}$x+y{'$' * (not tail.startswith('$'))}{tail}", *SOLVED[6:])
+    draft = by_number(paper)["3"]
+    assert not (draft.solution or "").count("$") % 2
+    assert not any(answer.count("$") % 2 for answer in draft.answer)
 
 
 def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> None:
