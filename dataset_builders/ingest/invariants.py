@@ -105,7 +105,7 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
 _SHARES, _MOST = 3, 20
 """Questions that have the same are no chance; missing numbers that are looked for."""
 _COMMON = 4
-"""Share of a section's questions, one in so many, whose shorter lists of options are no mistake."""
+"""Share of a section's questions, one in so many, whose shorter lists of options, side by side, are no mistake."""
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
@@ -147,7 +147,7 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     form = _usual_head(reading.body.segments)
     numbers = {segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
-        lines = [item for item in segment.items[1:] if item.line]
+        lines = [item for item in segment.items[1:] if item.line and item not in reading.body.part_heads]
         other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
@@ -332,8 +332,9 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
         last = max((place for place in places if reading.drafts[place].options), default=0)
         labels = ["".join(option.label for option in reading.drafts[place].options) for place in places]
         times = Counter(labels)
-        for place, own in zip(places, labels, strict=True) if usual else ():
-            steady = own and times[own] > _SHARES and _COMMON * times[own] >= len(places)
+        for at, (place, own) in enumerate(zip(places, labels, strict=True)) if usual else ():
+            beside = own in (*labels[max(0, at - 1) : at], *labels[at + 1 : at + 2])
+            steady = own and beside and times[own] > _SHARES and _COMMON * times[own] >= len(places)
             if not (own.startswith(usual) or steady) and (own or (most and place < last)):
                 text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)

@@ -25,8 +25,8 @@ from livek12.dataset_builders.ingest.questions.headings import begins_answer, is
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 NUMBER: Final = both_scripts(
-    r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
-    r"(?P<before>[\[【]?(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
+    r"\s*(?:[(（]\s{0,40}(?P<filled>[A-J√×✓✗OX]{0,6})\s{0,40}[)）]\s*)?"
+    r"(?P<before>[\[【]?(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}[A-Z#]?[(（\[【〖]?第?)\s{0,9}(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
     r"(?P<after>\s*[题題번]?\s*(?:\.(?!\d)|．|[、,)）\]】〗:：][.．:：]?|(?<=[题題번])(?:答案[】\]])?|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""

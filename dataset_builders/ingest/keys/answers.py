@@ -85,7 +85,7 @@ _OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
-    r"|\A\s*[(（\[]?\s*\d{1,3}[ \t]*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])"
+    r"|\A\s*(?:[(（\[]\s*)?\d{1,3}[ \t]*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])"
     r"[ \t]*(?:[:：]|(?=\n|\Z))",
     re.IGNORECASE,
 )

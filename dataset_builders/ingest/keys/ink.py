@@ -28,21 +28,24 @@ FEWEST, _AMID, _MOST_LOOKS = 3, 4, 12
 """Questions that make a habit; answers in the ink that outweigh one word of a question in it; looks of one paper."""
 _SHORT, _BEGIN = 3, 20
 """Letters of a label or sign, which may come again, and of an option's first line that tell it from the others'."""
-_LABEL: Final = re.compile(rf"(?<!\S)\s*(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
-_BELOW, _FILLED = "below", "filled"
-"""Signs that are no looks: a head or a letter below the options; a letter in a bracket or on a rule."""
+_LABEL: Final = re.compile(rf"(?:\A\s*|(?<!\S))(?:{CHOICE}|[(（]?[A-Ha-h]\s?[)）.．、]|[①-⑩])\s*")
+_BELOW, _FILLED, _RULED = "below", "filled", "ruled"
+"""Signs that are no looks: a head or a letter below the options; a letter in a bracket; on a rule, with or without a
+habit."""
 NEW: Final = "new"
 """The look of what a copy has beyond its paper."""
-_SIGNS: Final = (_BELOW, _FILLED, TICKED)
+_SIGNS: Final = (_BELOW, _FILLED, _RULED, TICKED)
 _HEAD: Final = re.compile(
     r"\s*(?:解|解答|答|풀이|답|(?:Solution|Answer|Proof)s?(?: sketch| outline)?)(?:\s[a-h])?\s*"
     r"(?:[.．:：]|(?=\s*(?:[(（①]|$)))\s*"
 )
 _LETTER: Final = re.compile(r"(?:[(（]|__)\s*([A-H]{1,4})\s*(?:[)）]|__)")
-_TICKS: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
+_TICKS: Final = re.compile(r"(?<!\s)\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
 """A root of nothing is one, too."""
 _SIGN: Final = re.compile(r"[^\W_]|[√×✓✗∎]|\\[a-z]")
-_LINK: Final = re.compile(r"://|www\.|\w\.(?:com|org|net|edu|io|kr|cn)\b")
+_LINK: Final = re.compile(
+    r"(?:[a-z]{1,9}://|www\.)\S{1,300}|\b\w[\w.-]{0,60}\.(?:com|org|net|edu|io|kr|cn)\b(?:/\S{0,300})?"
+)
 _REFERENCE: Final = re.compile(
     r"(?:(?:Fig(?:ure|s)?|Tables?|Eq(?:uation|s|n)?)\b\.?|[图圖表]|그림|표)\s*[(（]?\d[\w.\-]{0,9}", re.I
 )
@@ -112,10 +115,11 @@ def looks_of(line: Line, opened: bool = False) -> Iterator[tuple[int, int, set[s
             yield start, at, {*look.split()} - {TICKED}
             ticks += [start] if TICKED in look and (line.inks or len(cells) == 1) else []
     for tick in ticks if cells else ():
-        cell = max((start for start in cells if start <= tick), default=0)
-        yield cell, min((start for start in cells if start > tick), default=len(line.text)), {TICKED}
+        before = sum(start <= tick for start in cells)  # or the tick stands before the first
+        starts = [0, *cells, len(line.text)]
+        yield starts[before], starts[max(before, 1) + 1], {TICKED}
     for match in _LETTER.finditer("(" * opened + line.text) if opened or not begins_option(line.text) else ():
-        yield match.start(1) - opened, match.end(1) - opened, {_FILLED}
+        yield match.start(1) - opened, match.end(1) - opened, {_RULED if match[0][0] == "_" else _FILLED}
 
 
 def _spans(line: Line, ink: str, skip: int = 0, opened: bool = False) -> list[tuple[int, int]]:
@@ -139,8 +143,10 @@ def _says_something(text: str) -> bool:
 
 
 def _is_asked(text: str) -> bool:
-    """Checks for bare points, a link or a reference, which are the question's in any ink."""
-    return bool(_MARKS.fullmatch(text) or _LINK.search(text) or _REFERENCE.fullmatch(text.strip("()（）[] .,;:。，")))
+    """Checks for bare points, little more than a link, or a reference, which are the question's in any ink."""
+    bare = text.strip("()（）[] .,;:。，")
+    link = _LINK.search(text)
+    return bool(_MARKS.fullmatch(text) or (link and 2 * len(link[0]) > len(bare)) or _REFERENCE.fullmatch(bare))
 
 
 def _are_labels(text: str, labels: str) -> bool:
@@ -163,7 +169,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
     lines = [item.line or Line(text="", box=item.box) for item in items]
     opened = [False, *(item.text.endswith((*_OPEN,)) for item in items)]
     spans = [_spans(line, ink, skip * (place == 0), opened[place]) for place, line in enumerate(lines)]
-    if ink == _FILLED:
+    if ink in (_FILLED, _RULED):
         letters = "".join(option.label for option in options)
         each = zip(lines, spans, strict=True)
         spans = [[span for span in own if _are_labels(line.text[slice(*span)], letters)] for line, own in each]
@@ -184,7 +190,7 @@ def take_ink(items: Sequence[Item], skip: int, options: Sequence[Option], ink: s
             lettered |= place > 0 and begins_option(item.text)
         drawn = [ink == TICKED and not _TICKS.search(line.text[slice(*span)]) for span in spans[place]]
         own = [s for at, s in enumerate(spans[place]) if drawn[at] or ((place, at) in kept) == (ink == TICKED)]
-        whole = (ink not in (TICKED, _FILLED) and _is_whole(line, own, begin)) or begun
+        whole = (ink not in (TICKED, _FILLED, _RULED) and _is_whole(line, own, begin)) or begun
         if place and (whole or (own and begins_answer(item.text))):
             taken.lines.append((" ".join(parts), item))
             continue
@@ -252,6 +258,7 @@ def _marked(line: Line, span: tuple[int, int], is_chosen: bool) -> tuple[str, st
     """A line's text with its ticked option, without a tick of letters, and the remark behind this, or the option."""
     cell = line.text[slice(*span)]
     text, *remark = _TICKS.split(cell, maxsplit=1)
+    text, remark = (text, remark) if text else ("".join(remark), [""])
     rest = f"{line.text[: span[0]]}{text}{line.text[span[1] :]}" if remark else line.text
     return rest, "".join(remark).strip() if is_chosen else _LABEL.sub("", text, count=1)
 
@@ -284,19 +291,24 @@ def _options_in(
     """Places of the parts in the ink that are options, or the first lines of options, by label."""
     set_so: dict[str, tuple[int, int]] = {}
     pieces = {
-        (place, at): (squeezed(text), squeezed(_LABEL.sub("", text, count=1)))
+        (place, at): [squeezed(own) for own in (text, _bare(text), _bare(_TICKS.sub(" ", text)))]
         for place, line in enumerate(lines)
         for at, (start, end) in enumerate(spans[place])
         if (text := line.text[start:end])
     }
     for option in options:
         text = squeezed(option.text)
-        for place, (whole, bare) in pieces.items():
-            begins = len(bare) > _BEGIN and text.startswith(bare)
-            if place not in set_so.values() and (begins or text in (whole, bare)):
+        for place, own in pieces.items():
+            begins = len(own[1]) > _BEGIN and text.startswith(own[1])
+            if place not in set_so.values() and (begins or text in own):
                 set_so[option.label] = place
                 break
     return set_so
+
+
+def _bare(option: str) -> str:
+    """An option's text without its label."""
+    return _LABEL.sub("", option, count=1)
 
 
 Question = tuple[Sequence[Item], int, Sequence[Option]]
@@ -311,14 +323,13 @@ def inks_of(questions: Sequence[Question]) -> list[str]:
     answered = {look: _answered_in(look, questions) for look in sorted(looks)}
     signed = {at for look, own in answered.items() if look in _SIGNS and len(own) >= FEWEST for at in own}
     choices = {at for at, (*_, options) in enumerate(questions) if options}
-    habits = {look: signed if look in _SIGNS else own for look, own in answered.items() if own}
     kinds = [choices, {*range(len(questions))} - choices]
-    return [
-        look
-        for look, own in habits.items()
-        if len(own) >= max(FEWEST, len(questions) / 2)
-        or any(len(answered[look] & of) >= max(FEWEST, len(of) / 2) for of in kinds)
-    ]
+    inks = []
+    for look, own in answered.items():
+        habit = len(signed if look in _SIGNS else own) >= max(FEWEST, len(questions) / 2)
+        habit |= any(len(own & of) >= max(FEWEST, len(of) / 2) for of in kinds)
+        inks += [look] if own and (habit or look == _RULED) else []
+    return inks
 
 
 def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
@@ -328,7 +339,7 @@ def _answered_in(look: str, questions: Sequence[Question]) -> set[int]:
     texts = Counter(taken[at].text for at in answered)
     usual = max((many for text, many in texts.items() if len(text) > _SHORT), default=0)
     strange = sum(own.begins for own in taken) + (sum(own.amid for own in taken) + _AMID - 1) // _AMID
-    is_ink = len(texts) > 1 and 2 * usual <= len(answered) and _AMID * strange <= len(answered)
+    is_ink = (len(texts) > 1 or look == _RULED) and 2 * usual <= len(answered) and _AMID * strange <= len(answered)
     return answered if is_ink else set()
 
 

@@ -38,7 +38,7 @@ from livek12.dataset_builders.ingest.keys.answers import (
     labels,
     split_text,
 )
-from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes, of_span, of_tables, printed
+from livek12.dataset_builders.ingest.keys.entries import APART, Entry, of_mark_schemes, of_span, of_tables, printed
 from livek12.dataset_builders.ingest.keys.matching import labels_of_paper
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -200,24 +200,40 @@ def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
 
 def _of_lines(items: Sequence[Item], name: str) -> Iterator[tuple[int, str, str, Entry]]:
     """Items, styles, numbers and entries of spans, of several answers in a line, and of rows of letters."""
-    most = _MOST_LETTERS
-    every = (
-        (at, line.text) for at, item in enumerate(items) for line in ([item.line] if item.line else item.block.lines)
-    )
-    for at, text in ((at, text.strip()) for at, text in every):
+    lines = [
+        (at, line.text.strip())
+        for at, item in enumerate(items)
+        for line in ([item.line] if item.line else item.block.lines)
+    ]
+    grids, most = _grids([text for _, text in lines]), _MOST_LETTERS
+    for place, (at, text) in enumerate(lines):
         counted = numeral(text)
         row = text[counted[1] :].strip() if counted else text
         letters = re.findall("[A-JT√×✓✗]", row) if _LETTER_ROW.fullmatch(row) else []
         answers = [entry for span in _SPAN.finditer(text) for entry in of_span(int(span[1]), int(span[2]), span[3])]
         rest = " ".join(_SPAN.sub(" ", text).split()) if answers else text
         series = series_in(rest)
-        answers += series if len(series) > 1 or answers else []
+        answers += grids.get(place, series if len(series) > 1 or answers else [])
         style = "~(" if rest.startswith(("(", "（")) else "~"
         yield from ((at, style, str(number), Entry(number, answer, where=name)) for number, answer in answers)
         most -= len(letters)
         if most >= 0 and letters != sorted({*letters}):  # those of one answer go up
             of = len(letters)
             yield from ((at, "~", f"#{n}/{of}", Entry(n, label, where=name)) for n, label in enumerate(letters, 1))
+
+
+def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
+    """Entries of blocks of lines in columns, all of them at the first line, in order."""
+    rows = [[series_in(cell) for cell in APART.split(text)] for text in texts]
+    grids: dict[int, list[tuple[int, str]]] = {}
+    for is_grid, run in groupby(range(len(texts)), key=lambda place: all(len(cell) == 1 for cell in rows[place])):
+        places = [*run]
+        cells = sorted(cell[0] for place in places for cell in rows[place]) if is_grid else []
+        numbers = [*dict(cells)]
+        wide = 2 * sum(len(rows[place]) > 1 for place in places) > len(places)
+        if wide and len(numbers) == len(cells) > 3 and numbers[-1] - numbers[0] <= 1.1 * len(cells):
+            grids |= {place: cells if place == places[0] else [] for place in places}
+    return grids
 
 
 def series_in(text: str) -> list[tuple[int, str]]:

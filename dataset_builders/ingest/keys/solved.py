@@ -89,7 +89,7 @@ def aligned_entries(
         copies[index] = replace(entry, number=number_of(drafts[index]), of=drafts[index].id, unsure=unsure)
     for index, (label, ticked) in _chosen(drafts, places, spans, stream).items():
         entry = copies.get(index, Entry(0, "-"))
-        if index in copies and label and not is_label(entry.answer):
+        if index in copies and label and not is_label(_TICK.sub("", entry.answer)):
             copies[index] = replace(entry, answer=label)
         elif not (label or entry.answer or entry.solution):
             copies[index] = replace(entry, solution=ticked or None)

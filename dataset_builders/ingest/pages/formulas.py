@@ -583,9 +583,21 @@ def _wide(row: list[Atom]) -> str:
     return " & ".join(map(tex, (value, chain(*condition)) if condition else (value,)))
 
 
+def _columns(atoms: list[Atom]) -> list[Atom]:
+    """Atoms up to white space behind a brace's rows, and behind it those that have a part of each row."""
+    own, *behind = parted(atoms, _FAR_BEHIND) or [[]]
+    full = max((atom.size for atom in own), default=0.0)
+    rows = _stacked(own, full, 0.87)
+    for part in behind if len(rows) > 1 else ():
+        if not all(any(abs(atom.axis - row[0].axis) < 0.3 * full for atom in part) for row in rows):
+            break
+        own += part
+    return own
+
+
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     """Rows within a brace's height, without what follows on its line or is bigger."""
-    atoms = next(iter(parted(atoms, _FAR_BEHIND)), [])
+    atoms = _columns(atoms)
     letters = [atom for atom in atoms if atom.text not in STRETCHED]
     if not letters:
         return []

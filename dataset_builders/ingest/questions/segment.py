@@ -229,6 +229,7 @@ class Body:
     Attributes:
         front: before the first question.
         answers: behind their title.
+        part_heads: titles of parts of questions.
         named: numbered lines that name a type, 6. 选择题, and are titles.
     """
 
@@ -236,6 +237,7 @@ class Body:
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
+    part_heads: list[Item] = field(default_factory=list)
     named: list[Item] = field(default_factory=list)
 
     @property
@@ -283,6 +285,7 @@ def segment(stream: Stream) -> Body:
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
+    inner = set() if shown else _part_heads(items, chosen, heads)
     pairs = pairwise(() if shown else chosen)
     typed = [
         (a, b)
@@ -295,9 +298,12 @@ def segment(stream: Stream) -> Body:
     ]
     ends = [place for place in titles if not is_part_of_section(items[place].text)]
     named = {a.place for a, b in typed if not any(a.place < place < b.place for place in ends)}
-    named |= heads
+    named |= heads - inner
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
+    if inner:
+        chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
+        body.part_heads = [items[place] for place in sorted(inner)]
     ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
     if order != list(range(len(items))):
@@ -363,6 +369,35 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     rules = range(first[0].place, later[0].place)
     end = next((place for place in rules if is_section(items[place].text)), rules.stop)
     return rules[: end - rules.start] if 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later) else range(0)
+
+
+def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
+    """Places of titles, Part A to Part C or of those `ranked`, that are those of parts of questions.
+
+    They begin behind a question's number, and the numbers go on behind them.
+    """
+    titles = [
+        (place, name, rank)
+        for place, item in enumerate(items)
+        for name, rank in (rank_in_series(item.text) if place in ranked else filter(None, [rank_of(item.text)]))
+    ]
+    begun = [anchor.place for anchor in chosen]
+    behind = {place: bisect(begun, place) for place, *_ in titles}
+    heads: set[int] = set()
+    for word in {name for _, name, _ in titles}:
+        runs: list[list[int]] = []
+        last = 0
+        for place, name, rank in titles:
+            if name == word:
+                if not runs or rank <= last:
+                    runs.append([])
+                runs[-1].append(place)
+                last = rank
+        firsts = [(run, chosen[max(0, behind[run[0]] - 1) :][:2]) for run in runs if behind[run[0]]]
+        within = [run for run, near in firsts if len(near) == 1 or near[1].number == near[0].number + 1]
+        bare = [run for run in within if any(behind[a] == behind[b] for a, b in pairwise(run))]
+        heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
+    return heads
 
 
 def _answers_begin(stream: Stream) -> int:
@@ -559,11 +594,13 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
-    named = {id(item) for item in body.named}
+    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
     bounds = [
         place
         for place, item in enumerate(items)
-        if item.line and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
+        if item.line
+        and id(item) not in inner
+        and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
     ]
     own_pages = any(anchor.label.isalpha() for anchor in chosen.values())
     passages = {} if own_pages else find_passages(items, chosen, bounds, columns)
@@ -584,7 +621,7 @@ def _distribute(
             silent = column
         elif silent or (item is items[-1] and item.line and not item.line.pitch and END.fullmatch(item.text)):
             continue
-        elif _begins_section(items, place, chosen, sorter.section.title):
+        elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
         elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
             if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
@@ -778,7 +815,8 @@ def _add_unnumbered(body: Body) -> None:
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            guess = "" if marks(section.title, leading=True) else without_number(items[0])  # its title has its points
+            once = sum(asks(item.text) for item in items) < 2 and marks(section.title, leading=True)
+            guess = "" if once else without_number(items[0])  # its title has its points
             own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
         else:
             continue

@@ -59,7 +59,7 @@ _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_LABEL = re.compile(
-    r"(?P<gap>^\s*|\s{3})\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(?P<name>[A-H]|(?P<digits>\d{1,3}))"
+    r"(?P<gap>^\s*|\s{3})\$\s*(?P<font>\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(?P<name>[A-H]|(?P<digits>\d{1,3}))"
     r"(?:\s*[.．、](?:\s*(?P<all>\}?\s*\$)|\s*(?(digits)(?!\d))(?=[^\s$}]))|(?(digits)(?P<behind>\}?\s*\$\s*[.．、](?!\d))|(?!)))\s*"
 )
 """The number of a question or the label of an option that is set as a formula or as part of one."""
@@ -410,11 +410,16 @@ def _without_ruling(line: Line) -> Line | None:
     return replace(line, text=text.replace(_GAP, " ____ "))
 
 
+def _before_formula(label: re.Match[str]) -> str:
+    rest = "" if label["all"] or label["behind"] else f"${label['font'] or ''}"
+    return f"{label['gap']}{label['name']}. {rest}"
+
+
 def _numbered(line: Line) -> Line:
     """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its labels."""
     text = _SCORE_BOX.sub("", _SET_SIGN.sub(r"\1", line.text))
     if _SET_LABEL.match(text):
-        text = _SET_LABEL.sub(lambda m: f"{m['gap']}{m['name']}. {'' if m['all'] or m['behind'] else '$'}", text)
+        text = _SET_LABEL.sub(_before_formula, text)
     text = _SET_ROOM.sub(r"\2\3\5", text)
     text = _DASHED.sub("", _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text))
     pieces = re.split(r"\s{3,}", text)

@@ -35,6 +35,7 @@ def test_labels_and_an_empty_bracket_may_be_set_as_formulas() -> None:
     assert draft.question == "Find $x$    (    )"
     assert [option.text for option in draft.options] == ["$-1$", "$(0,1)$", "$x$", "both"]
     assert flatten([page(row, "(    )$x$")]).items[1].text == "(    )$x$"
+    assert flatten([page(r"$\mathrm{A. CO}_{2}$")]).items[0].text == r"A. $\mathrm{CO}_{2}$"
 
 
 def test_two_lists_of_rules_end_at_the_title_of_the_first_section() -> None:
@@ -121,13 +122,15 @@ def test_points_of_blanks_may_differ_by_numbers() -> None:
 
 
 def test_shorter_options_of_a_quarter_of_a_section_are_no_mistake() -> None:
-    def made(many: int) -> PageBlocks:
-        rows = [f"{a}. {a}{n}    " for n in range(12) for a in "ABCDE"[: 4 + (n >= many)]]
+    def made(many: int, step: int = 1) -> PageBlocks:
+        fewer = range(0, many * step, step)
+        rows = [f"{a}. {a}{n}    " for n in range(12) for a in "ABCDE"[: 4 + (n not in fewer)]]
         lines = "".join(rows).replace("    A.", "\nA.").split("\n")
         return page("Section A", *(line for n, row in enumerate(lines, 1) for line in (f"{n}. Which?", row)), top=0.01)
 
     assert "those of most others" in doubts(made(2), "1")
     assert "those of most others" not in doubts(made(4), "1")
+    assert "those of most others" in doubts(made(4, 3), "1")
 
 
 @pytest.mark.parametrize(

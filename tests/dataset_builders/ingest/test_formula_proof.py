@@ -268,6 +268,16 @@ def test_words_behind_a_brace_are_none_of_its_cases() -> None:
     assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
 
 
+def test_conditions_far_behind_the_rows_of_a_brace_are_theirs() -> None:
+    brace = Glyph("{", 0, 70, 5, 120, 120, 10, 5, "CMEX10", math=True)
+    cases = [
+        glyph(sign, at, at + 5, base=base)
+        for signs, base in (("ax", 84), ("by", 110))
+        for sign, at in zip(signs, (6, 60), strict=True)
+    ]
+    assert row(brace, *cases)[0] == r"$\begin{cases}a & x \\ b & y\end{cases}$"
+
+
 def test_a_formula_on_a_base_line_of_its_own_is_of_its_line() -> None:
     words = [replace(plain("設", 0), right=10.0, advance=10.0), plain("。", 28)]
     small = [glyph(sign, 24, 26, 5.0, base) for sign, base in (("1", 96.5), ("2", 103.0))]

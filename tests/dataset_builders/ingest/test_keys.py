@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from livek12.core.errors import UserError
 from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys import matching
-from livek12.dataset_builders.ingest.keys.alignment import KeyPlace
-from livek12.dataset_builders.ingest.keys.answers import split_answered
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace
+from livek12.dataset_builders.ingest.keys.answers import WORTH, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes
+from livek12.dataset_builders.ingest.keys.ink import looks_of
 from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
@@ -118,6 +120,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1    0.0    2    a, b", "3    x=1    4    6"], {1: "0.0", 2: "a, b", 3: "x=1", 4: "6"}),
         (["1 A    2 B    3 A/C    4 D"], {1: "A", 2: "B", 3: "A/C", 4: "D"}),
         (["1. 12", "2. 9    3    3", "3. 5"], {1: "12", 2: "9    3    3", 3: "5"}),
+        (
+            ["1. B    4. C    7. ab", "2. C    5. A    8. 42", "3. B    6. D"],
+            dict(enumerate([*"BCBCAD", "ab", "42"], 1)),
+        ),
         (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
         (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
         (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
@@ -170,6 +176,14 @@ def test_a_key_behind_which_the_next_question_has_none_is_doubted() -> None:
 
 
 TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
+
+
+def test_wide_gaps_are_read_in_linear_time() -> None:
+    begun = time.process_time()
+    for text in (f"{' ' * 20_000}x", f"({' ' * 20_000}x"):
+        looks = [*looks_of(replace(page("x").blocks[0].lines[0], text=text))]
+        assert len(looks) == 1 and not (NUMBER.match(text) or WORTH.search(text))
+    assert time.process_time() - begun < 0.5
 
 
 def test_a_key_is_aligned_by_titles_words_and_sections() -> None:

@@ -178,6 +178,13 @@ def test_letters_in_the_blanks_of_most_choices_are_their_keys(blank: str, empty:
     assert any("have answers with them" in doubt.text for doubt in paper.drafts[-1].doubts)
 
 
+def test_a_letter_on_the_rule_of_one_choice_is_its_key() -> None:
+    first, *_ = read(
+        page("1．这个数是__B__。", "A．1    B．2    C．3    D．4", "2．求这个数的值。", "3．证明它是正数。")
+    ).drafts
+    assert (first.answer, first.question) == (["B"], "这个数是____。")
+
+
 def test_an_acronym_fills_no_bracket_and_one_may_go_on_in_the_next_line() -> None:
     own = (
         "1．数据库（DB）和它的表的关系是（",
@@ -385,7 +392,16 @@ def test_circles_of_parts_that_are_not_told_apart_are_doubted() -> None:
     assert [any("circles are filled" in text for text in texts) for texts in doubts] == [False, True]
 
 
-@pytest.mark.parametrize(("piece", "filled"), [("5 marks", []), ("red.com", []), ("gold", ["gold"])])
+@pytest.mark.parametrize(
+    ("piece", "filled"),
+    [
+        ("5 marks", []),
+        ("red.com", []),
+        ("http://red.com/a", []),
+        ("gold", ["gold"]),
+        ("Bezos founded Amazon.com", ["Bezos founded Amazon.com"]),
+    ],
+)
 def test_points_and_links_set_otherwise_fill_no_bracket(piece: str, filled: list[str]) -> None:
     made = page(f"1. ({piece}) Which metal is it?")
     inks = (("", "1. ("), ("bold", piece), ("", ") Which metal is it?"))

@@ -514,6 +514,23 @@ def test_letters_that_begin_pages_head_questions(form: str) -> None:
     assert all("printed" in draft.question and any("letter" in each.text for each in draft.doubts) for draft in drafts)
 
 
+def test_titles_that_begin_anew_within_questions_are_those_of_parts() -> None:
+    parts = ["Part A", "How high is it?", "Part B", "How long is it?"]
+    lines = [line for n in (1, 2, 3) for line in (f"Question {n} (20 points)", f"Ball {n} is thrown.", *parts)]
+    drafts = read(page(*lines, "Question 4 (20 points)", "State the law.", top=0.02)).drafts
+    assert [(draft.number, draft.points, draft.question.count("Part")) for draft in drafts] == [
+        (number, 20, 2 * (number < "4")) for number in "1234"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "doubted"), [(["• Explain it.", "• Describe it."], True), (["Explain it.", "It is small."], False)]
+)
+def test_questions_without_numbers_below_a_title_with_points_are_doubted(lines: list[str], doubted: bool) -> None:
+    drafts = read(page("Section A (10 marks)", "1. What is it? (10 marks)", "Section B (30 marks)", *lines)).drafts
+    assert any("no number" in doubt.text for doubt in drafts[-1].doubts) == doubted
+
+
 def test_a_head_of_several_questions_is_a_section() -> None:
     first = ["第一题 选择题和填空题（每小题1分，共3分）", *(f"{n}. 第{n}个值是多少？" for n in (1, 2, 3))]
     lines = [*first, *(line for n in "二三四" for line in (f"第{n}题（20分）", "1. 求值。", "2. 求和。"))]

@@ -90,7 +90,11 @@ def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> No
     filled = [line for stem, label in zip(stems, "BCA", strict=True) for line in (f"（ {label} ） {stem}", *options)]
     signed = [line for stem in stems for line in (stem, *options[:2], options[2] + "+")]
     paged = [line for stem in stems for line in (stem, *options[:2], options[2] + " 7")]
-    for lines, answers in ((filled, ["B", "C", "A"]), (signed, ["C", "C", "C"]), (paged, ["", "", ""])):
+    every = [(filled, ["B", "C", "A"]), (signed, ["C", "C", "C"]), (paged, ["", "", ""])]
+    for form in ("{} ✓", "✓ {}"):
+        own = [[form.format(each) if each[0] == label else each for each in options] for label in "BCA"]
+        every += [([line for at, stem in enumerate(stems) for line in (stem, *own[at])], ["B", "C", "A"])]
+    for lines, answers in every:
         key = AnswerKey(name="k", pages={"k": [page(*lines)]})
         assert ["".join(draft.answer) for draft in read(asked, key=key).drafts] == answers
 
