@@ -23,7 +23,7 @@ from livek12.dataset_builders.ingest.keys.ink import (
 )
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.pictures import figures_of
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
@@ -38,6 +38,8 @@ from livek12.dataset_builders.reading.text import count_blanks
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
+_CIRCLES = re.compile(rf"^\s*{CHOICE}\s+[^\s{CHOICE}][^\n{CHOICE}]*{CHOICE}\s", re.MULTILINE)
+"""Choices of a part beside each other."""
 _SHARES = 3
 """Questions that make labels of options usual."""
 
@@ -207,6 +209,8 @@ def _draft(
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     if segment.unanswered and not draft.options:
         draft = with_doubt(draft, "answer", f"no answer to {segment.unanswered} was told from its text", 0.3)
+    if draft.solution and not (answer or draft.options) and _CIRCLES.search(draft.question):
+        draft = with_doubt(draft, "answer", "which of its circles are filled was not read", 0.3)
     entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and in_form(draft, "", entry.solution or "").answer):
         return draft

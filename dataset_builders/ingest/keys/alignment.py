@@ -118,8 +118,7 @@ def align(
         anew = [replace(place, worth=_ANEW) for other in sorted(others) for place in heads[other][:MOST_ALIKE]]
         names = draft.number, rows[index], *{titles[index]} & alone
         for place in [*anew, *(place for name in names for place in heads[name][:MOST_ALIKE])]:
-            heads_section = place.style == "numeral" and titles[index] not in alone
-            if heads_section and title_of(items[place.item].text) == titles[index]:
+            if title_of(items[place.item].text) == titles[index] and titles[index] not in {*alone, ""}:
                 continue
             words = likely.get(place.item) if place.entry is None else 0.0
             words = _short(draft, text_of(items[place.item])[place.end :]) if words is None else words

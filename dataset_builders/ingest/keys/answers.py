@@ -265,7 +265,7 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     first, _, rest = key.partition("\n")
     if rest and (answer[0].strip() in _HEADS_OF_TEXT or _MARKING.search(first)):
         return text[: answer.start()].rstrip(), None, "\n".join(filter(None, (key, worked)))
-    explained = _is_value(first) and not _BULLET.match(rest)
+    explained = _is_value(first) and not (_BULLET.match(rest) or _is_list(key))
     if len(rest) > LONGEST_ANSWER and explained:
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
@@ -274,6 +274,12 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
 def _is_titled(head: re.Match[str]) -> bool:
     """Checks for a head in brackets, or one that begins its line."""
     return solves(head) and (head[0].strip()[0] in "【[［〖<＜" or head[0].lstrip(" ").startswith("\n"))
+
+
+def _is_list(text: str) -> bool:
+    """Checks for lines that differ in letters and digits alone: each is as much of the answer as the first."""
+    lines = text.split("\n")
+    return len(lines) > 2 and len({re.sub(r"[A-Za-z]+|\d+", "#", squeezed(line)) for line in lines}) == 1
 
 
 def _is_value(line: str) -> bool:

@@ -60,8 +60,10 @@ _SHORT: Final = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]
 _ENTRY: Final = both_scripts(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>(?:[Il](?=\d))?\d{1,3})\s*"
-    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?:[,，]\s*)?(?={_SHORT})))\s*"
+    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?:[,，]\s*)?(?={_SHORT}))"
+    r"|(?:(?<=\s{3})|(?<![\s\S]))(?P<cell>\d{1,3})(?=\s))\s*"
 )
+"""The number of an answer in a line of several: behind a gap it begins a cell."""
 _SPAN: Final = both_scripts(
     r"(?<![^\s题])(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
 )
@@ -73,6 +75,7 @@ _BESIDE: Final = 0.02
 """Of the page's width: the lines of a row begin so far behind its number."""
 _MOST_LETTERS: Final = 10_000
 """Letters of all rows that are read."""
+_BLANK_NUMBER: Final = both_scripts(r"[(（]\s*(\d{1,2})\s*[)）]")
 _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
 """The number of what is heard or read, which is no question's."""
 _SURELY_SHORT: Final = 3
@@ -93,8 +96,14 @@ def listed_entries(
 ) -> list[Entry]:
     """Entries of a list of answers, each with its question, and those that go on behind the last."""
     items = stream.items
-    by_words = places_by_words(drafts, items) if by_words is None else by_words
     every = candidates(items, name)
+    if blanks := _counted_blanks(drafts, {place.number for place in every if "(" in place.style}):
+        parts = [part for draft in drafts for part in _parts(draft, blanks.get(draft.id, ()))]
+        listed = listed_entries(parts, paper, stream, name, headings)
+        of_blanks = {part for id, numbers in blanks.items() for part in (f"{id} {n}" for n in numbers)}
+        joined = [_of_blanks(draft, blanks[draft.id], listed, name) for draft in drafts if draft.id in blanks]
+        return [*filter(None, joined), *(entry for entry in listed if entry.of not in of_blanks)]
+    by_words = places_by_words(drafts, items) if by_words is None else by_words
     prints = _above(stream, every)
     own = labels_of_paper({*prints.values()}, drafts, headings)
     free = [place for place in every if prints.get(items[place.item].box.page, "") in {"", *own}]
@@ -155,6 +164,44 @@ def numbers_first(items: Sequence[Item]) -> list[Item]:
         else:
             rows.append(item)
     return rows
+
+
+def _counted_blanks(drafts: Sequence[Draft], bracketed: Set[str]) -> dict[str, range]:
+    """Numbers of the blanks of each question, by its id, in sections whose questions go on counting them.
+
+    The key has at least half of them, `bracketed`.
+    """
+    counted: dict[str, range] = {}
+    for _, group in groupby(drafts, key=lambda draft: (draft.elective, draft.section)):
+        own: dict[str, range] = {}
+        due = 1
+        for draft in group:
+            first = due
+            numbers = [int(match[1]) for match in _BLANK_NUMBER.finditer(draft.question)]
+            for number in () if first > 1 and {1, 2} <= {*numbers} else numbers:  # but while (1)
+                due = number + 1 if number in (due, due + 1) else due
+            own[draft.id] = range(first, due)
+        in_key = 2 * len(bracketed & {*map(str, range(1, due))}) >= due
+        if in_key and len(own) > 1 and all(len(numbers) > 1 for numbers in own.values()):
+            counted |= own
+    return counted
+
+
+def _parts(draft: Draft, numbers: Sequence[int]) -> list[Draft]:
+    """A question of its own for each numbered blank; the whole question without one."""
+    blank = {"question": "____", "question_type": "fill_in_blank", "options": []}
+    ids = ({"id": f"{draft.id} {number}", "number": str(number)} for number in numbers)
+    return [draft.model_copy(update=blank | own) for own in ids] or [draft]
+
+
+def _of_blanks(draft: Draft, numbers: Sequence[int], entries: Sequence[Entry], name: str) -> Entry | None:
+    """The entry of a question of the entries of its numbered blanks; None without any."""
+    own = {number: [entry for entry in entries if entry.of == f"{draft.id} {number}"] for number in numbers}
+    lines = [f"({n}) {each.answer} {each.solution or ''}".strip() for n, every in own.items() for each in every]
+    unsure = "" if all(len(every) == 1 for every in own.values()) else "its key has not one answer for each blank"
+    unsure = next((entry.unsure for every in own.values() for entry in every if entry.unsure), unsure)
+    whole = Entry(number_of(draft), "", solution="\n".join(lines), where=name, of=draft.id, elective=draft.elective)
+    return replace(whole, unsure=unsure) if lines else None
 
 
 def _above(stream: Stream, places: Sequence[KeyPlace]) -> dict[int, str]:
@@ -240,7 +287,10 @@ def _counted_on(text: str, match: re.Match[str] | None) -> list[re.Match[str]]:
         heads.append(match)
         following = _ENTRY.finditer(text, match.end())
         due = _value(match) + 1, _bracket(match)
-        alike = (each for each in following if not text.count("$", 0, each.start()) % 2)
+        bare = match[0].strip().isdecimal()
+        alike = (
+            each for each in following if not (text.count("$", 0, each.start()) % 2 or (each["cell"] and not bare))
+        )
         match = next((each for each in alike if (_value(each), _bracket(each)) == due), None)
     return heads
 
@@ -254,7 +304,7 @@ _ONE: Final = str.maketrans("Il", "11")
 
 
 def _value(head: re.Match[str]) -> int:
-    return int((head["boxed"] or head["bare"]).translate(_ONE))
+    return int((head["boxed"] or head["bare"] or head["cell"]).translate(_ONE))
 
 
 def _is_series(

@@ -54,6 +54,7 @@ _FORMS = ("홀수형", "짝수형")
 NO_ANSWER = "no answer was read"
 """Begins the line of a paper whose key is there and says nothing."""
 _SHARED = "several questions have its number"
+_NEXT_WITHIN = "the next question has no key: it may stand within this one's"
 _LIKE_QUESTION = "lines of its key that read like its question were left out"
 _OF_OTHERS = "the keys have no more words of their questions than of others: they may be another paper's"
 
@@ -95,7 +96,7 @@ def match(
         lines.append(
             f"{NO_ANSWER} to {len(bare)} questions from {source}: they may stand there in pictures, or by hand"
         )
-    for draft in drafts:
+    for draft, following in zip(drafts, [*drafts[1:], None], strict=True):
         candidates = by_draft[draft.id]
         answers = {
             squeezed(own.answer).upper() or squeezed(own.solution or "") for own in map(entries.__getitem__, candidates)
@@ -118,6 +119,7 @@ def match(
                 likely = words.likeliest(texts, draft.id)
                 ended = _ended(_explained(entry, draft, lettered), draft, paper)
                 doubts = (
+                    _NEXT_WITHIN if following and ended.solution and not by_draft[following.id] else "",
                     ended.unsure,
                     _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper),
                     _OF_OTHERS if foreign and entry.solution else "",

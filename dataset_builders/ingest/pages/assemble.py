@@ -416,13 +416,19 @@ def _turned(sheet: Sheet) -> list[Piece]:
         box = hull(inside)
         text = "".join(glyph.text.replace(PICTURE, UNREAD) for glyph in inside).strip()
         line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
-        at_edge = min(box[0], sheet.width - box[2]) < _EDGE * sheet.width
+        at_edge = min(box[0], sheet.width - box[2]) < _EDGE * sheet.width or _is_binding(box, sheet)
         if home := next((p for p in sheet.pieces if layout.overlaps(p.box, box, 1.5 * line.size)), None):
             home.box = around([home.box, box])  # the title of an axis
             home.lines.append(line)
             continue
         pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
     return pieces
+
+
+def _is_binding(box: Bounds, sheet: Sheet) -> bool:
+    """Checks for a text along the page, beyond which none is upright: a line to bind or fold it at."""
+    beyond = all(box[2] <= glyph.left for glyph in sheet.glyphs) or all(glyph.right <= box[0] for glyph in sheet.glyphs)
+    return bool(sheet.glyphs) and beyond and box[3] - box[1] > sheet.height / 2
 
 
 def _stacked(sheet: Sheet) -> set[int]:

@@ -467,8 +467,8 @@ def _edges(stream: Stream) -> None:
     spans = set(map(id, over))
     begun: set[int] = set()
     for item in over:
-        begun |= {item.box.page} if counts_questions(item.text) else set()
-        if item.box.bottom < _TOP and not is_section(item.text) and item.box.page not in begun:
+        begun |= {item.box.page} if counts_questions(item.text) or is_section(item.text) else set()
+        if item.box.bottom < _TOP and item.box.page not in begun:
             stream.headings[item.box.page] += [item.text] if item.line else []
             stream.titles.append(item)
     tops = set(map(id, stream.titles))

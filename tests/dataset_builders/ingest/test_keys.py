@@ -117,6 +117,9 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
         (["1．어법 (전치사)", "✅ 정답: on", "해설: 그렇다.", "2．어형", "✅ 정답: off"], {1: "on", 2: "off"}),
         (["1．무관문장 | 쉬움 | 3점 | 정답 ③", "2．제목 | 보통 | 정답 ①"], {1: "③", 2: "①"}),
         (["1．：b", "2．c"], {1: "b", 2: "c"}),
+        (["1    0.0    2    a, b", "3    x=1    4    6"], {1: "0.0", 2: "a, b", 3: "x=1", 4: "6"}),
+        (["1 A    2 B    3 A/C    4 D"], {1: "A", 2: "B", 3: "A/C", 4: "D"}),
+        (["1. 12", "2. 9    3    3", "3. 5"], {1: "12", 2: "9    3    3", 3: "5"}),
         (
             ["1. B    4. C    7. ab", "2. C    5. A    8. 42", "3. B    6. D"],
             dict(enumerate([*"BCBCAD", "ab", "42"], 1)),
@@ -134,6 +137,46 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
     assert entries(*lines, of=found) == found
+
+
+def test_answers_of_blanks_that_are_counted_through_a_section_are_those_of_its_questions() -> None:
+    asked = (
+        "Section 1: Complete the programs",
+        "1. It adds both: n = (1) ; then it prints them by (2) .",
+        "2. It goes up by (3) and down by (5) , while (1) holds.",
+        "Section 2: Write programs",
+        "1. Sort all numbers.",
+        "2. Print all numbers.",
+    )
+    given = (
+        "Section 1: Complete the programs",
+        "(1)    a+b    (2)    printf",
+        "(3)    i++    (4)    1",
+        "(5)    i--",
+        "Section 2: Write programs",
+    )
+    key = key_of(*given, "1. sort(all)", "2. print(all)")
+    drafts = read(page(*asked), key=key).drafts
+    keys = ["\n".join((*draft.answer, draft.solution or "")).strip() for draft in drafts]
+    assert keys == ["(1) a+b\n(2) printf", "(3) i++\n(4) 1\n(5) i--", "sort(all)", "print(all)"]
+    drafts = read(page(*asked), key=key_of(*given[:2], "(5)    i--", given[-1], "1. sort(all)")).drafts
+    assert any("not one answer for each blank" in doubt.text for doubt in drafts[1].doubts)
+    drafts = read(page(*asked), key=key_of(given[0], "1. a+b; printf", "2. i++; 1; i--")).drafts
+    assert [draft.answer for draft in drafts[:2]] == [["a+b; printf"], ["i++; 1; i--"]]
+
+
+def test_parts_that_are_counted_anew_are_no_blanks() -> None:
+    asked = [f"{n}. Say of {word} (1) how (2) why (3) when (4) where." for n, word in enumerate(("iron", "gold"), 1)]
+    key = key_of("1. (1) so (2) as", "(3) now", "2. (1) it (2) by", "(3) on (4) at")
+    first, second = read(page("Section 1: Metals", *asked), key=key).drafts
+    assert "now" in str(first.solution) and "at" in str(second.solution) and "now" not in str(second.solution)
+
+
+def test_a_key_behind_which_the_next_question_has_none_is_doubted() -> None:
+    asked = ("1. 甲的值是____。", "2. 乙的值是____。", "3. 丙的值是____。")
+    drafts = read(page(*asked), key=key_of("1. 12", "13", "3. 14")).drafts
+    doubted = [any("may stand within" in doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert doubted == [True, False, False]
 
 
 TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", "1. 简述进程的五种状态及其转换。", "2. 什么是颠簸？")
@@ -530,6 +573,9 @@ def test_solutions_stand_with_their_numbers() -> None:
     assert [(entry.answer, entry.solution) for entry in found] == [("B", None), ("", "解：设 x\n则 x=2")]
 
 
+PAIRS = "\n".join(f"{a} || {b}" for a, b in zip("abcdefghijklm", "nopqrstuvwxyz", strict=True))
+
+
 @pytest.mark.parametrize(
     ("text", "split"),
     [
@@ -547,6 +593,7 @@ def test_solutions_stand_with_their_numbers() -> None:
         ("Find x.\nAnswer a. It is 4.\nAnswer b. None.", ("Find x.", None, "a. It is 4.\nAnswer b. None.")),
         ("Say it.\nAnswer. $V$\n(2 points) (a) So.", ("Say it.\nAnswer. $V$\n(2 points) (a) So.", None, None)),
         ("Give the\nanswer. Then", ("Give the\nanswer. Then", None, None)),
+        (f"Find all.\nAnswer: {PAIRS}", ("Find all.", PAIRS, None)),
     ],
 )
 def test_answers_below_their_question(text: str, split: tuple[str, str | None, str | None]) -> None:

@@ -385,6 +385,13 @@ def test_a_part_without_an_answer_is_doubted_where_the_others_have_one() -> None
         assert "no answer to (a) was told from its text" in {doubt.text for doubt in draft.doubts}
 
 
+def test_circles_of_parts_that_are_not_told_apart_are_doubted() -> None:
+    made = page("1. Judge both.", "(a) It is so.", "○ True    ○ False", "(b) It is not.", "○ True    ○ False")
+    solved = replace(made, blocks=[*made.blocks, *page("Solution: See the lecture.", top=0.5).blocks])
+    doubts = [[doubt.text for doubt in read(own).drafts[0].doubts] for own in (made, solved)]
+    assert [any("circles are filled" in text for text in texts) for texts in doubts] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("piece", "filled"),
     [

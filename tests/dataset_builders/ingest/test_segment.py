@@ -127,6 +127,16 @@ def test_a_question_goes_on_in_the_next_column_and_on_the_next_page() -> None:
     assert draft.page_numbers == [1]
 
 
+def test_nothing_below_the_title_of_a_section_is_the_head_of_a_page() -> None:
+    over = page("第二节 填空题", "下列各题只写结果…", top=0.1)
+    wide = [replace(block, box=replace(block.box, right=0.95)) for block in over.blocks]
+    lines = [replace(block, lines=[replace(block.lines[0], box=block.box)]) for block in wide]
+    made = both(
+        replace(over, blocks=lines), both(page("1. a", "2. b…", top=0.3), page("goes on", "3. c…", column=1, top=0.3))
+    )
+    assert "下列各题只写结果" in [item.text for item in flatten([made]).items]
+
+
 def test_a_shared_passage_goes_to_each_of_its_questions() -> None:
     found = by_number(read(page("1. a", "[2～3] 다음 글을 읽고 물음에 답하시오.", "긴 글", "2. b", "3. c", "4. d")))
     assert "긴 글" in found["2"].question and "긴 글" in found["3"].question

@@ -264,8 +264,11 @@ def test_a_row_of_a_grid_goes_on_over_a_page_and_a_short_grid_below_is_one(tmp_p
     assert paper.drafts[1].page_numbers == [1, 2]
 
 
-def test_turned_text_at_the_edge_is_a_head(tmp_path: Path) -> None:
-    sealed = '#set page(background: place(dx: .4cm, dy: 2cm, rotate(-90deg, reflow: true)["School Class Name seal"]))\n'
+@pytest.mark.parametrize(("left", "times"), [(".4cm", 1), ("3cm", 6)])
+def test_turned_text_at_the_edge_or_along_the_page_is_a_head(left: str, times: int, tmp_path: Path) -> None:
+    seal = "School Class Name seal " * times
+    place = f'place(dx: {left}, dy: 2cm, rotate(-90deg, reflow: true)["{seal}"])'
+    sealed = f"#set page(margin: (left: 5cm), background: {place})\n"
     body = "\n".join(map(question, range(1, 9)))
     paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + sealed))
     assert texts(paper.drafts) == asked(range(1, 9))
