@@ -218,13 +218,13 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
     return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
 
 
-def of_tables(items: Sequence[Item], where: str) -> Iterator[tuple[int, Entry]]:
-    """Entries of tables and of lines in columns, with the item of each; two rows of answers are those of two forms."""
+def of_tables(items: Sequence[Item], where: str) -> Iterator[tuple[range, Entry]]:
+    """Entries of tables and of lines in columns, with the items of each; two rows of answers are those of two forms."""
     for rows, own in _tables(items):
         three = zip(rows, rows[1:], rows[2:], strict=False)
         two = any(_of_rows(a, b, where) and _of_rows(a, c, where) for a, b, c in three)
         in_rows = [] if two else [entry for pair in pairwise(rows) for entry in _of_rows(*pair, where)]
-        yield from ((own.start, entry) for entry in _by_columns(rows, where, bool(items[own.start].line)) or in_rows)
+        yield from ((own, entry) for entry in _by_columns(rows, where, bool(items[own.start].line)) or in_rows)
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
@@ -244,6 +244,14 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], range]]:
             end += 1
         if end > at + 1:
             yield [item.text.split() for item in items[at:end]], range(at, end)
+        elif (names := [*map(column_of, words)]).count("number") == names.count("answer") > 1:  # lists side by side
+            rows = [words]
+            while end < len(items) and NUMBER_CELL.fullmatch((cells := APART.split(items[end].text))[0]):
+                if len(cells) not in (2, len(words)):
+                    break
+                rows.append([*cells, *[""] * (len(words) - len(cells))])
+                end += 1
+            yield rows, range(at, end)
         at = end
 
 

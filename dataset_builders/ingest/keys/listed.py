@@ -67,6 +67,8 @@ _SPAN: Final = both_scripts(
 )
 _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[TF√×✓✗](?:[\s,，、;；]*[TF√×✓✗]){3,}")
 """Answers of a section in order, without numbers."""
+_NEXT_CELL: Final = re.compile(r"(?<= {3})(\d{1,3}) {3,}\S")
+"""A number and an answer, in cells behind another."""
 _MOST_LETTERS: Final = 10_000
 """Letters of all rows that are read."""
 _MATERIAL: Final = re.compile(r"\s*(?:Text|Passage|Conversation|Dialogue|Recording)\s*\d", re.IGNORECASE)
@@ -119,6 +121,13 @@ def listed_entries(
         given = [_entry(draft, chosen[index], items, ends, name) for chosen in series if index in chosen]
         entries += [replace(entry, unsure=entry.unsure or unsure) for entry in _joined(draft, given)]
     entries = _contradicted(drafts, entries, items, series, free)
+    lacking = {draft.number for draft in drafts} - {str(entry.number) for entry in entries}
+    entries = [
+        replace(entry, unsure=f"the key of question {other[1]} stands behind its own")
+        if (other := _NEXT_CELL.search(entry.answer or entry.solution or "")) and other[1] in lacking
+        else entry
+        for entry in entries
+    ]
     usual = Counter(place.style for place in series[0].values()).most_common(1)
     last = max(map(number_of, drafts), default=0)
     behind = {place.number for place in free if usual and place.style == usual[0][0]}
@@ -142,8 +151,9 @@ def candidates(items: Sequence[Item], name: str) -> list[KeyPlace]:
     rows = [(at, "scheme", str(entry.number), entry) for at, entry in of_mark_schemes(items, name)]
     heads: list[KeyPlace] = []
     if not rows:
-        rows = [(at, "table", str(entry.number), entry) for at, entry in of_tables(items, name)]
-        tabled = {at for at, *_ in rows}
+        tables = [*of_tables(items, name)]
+        rows = [(own.start, "table", str(entry.number), entry) for own, entry in tables]
+        tabled = {at for own, _ in tables for at in own}
         rows += [own for own in _of_lines(items, name) if own[0] not in tabled]
         heads = [place for place in numbered_lines(items) if place.item not in tabled]
         heads = [place for place in heads if not _MATERIAL.match(items[place.item].text)]

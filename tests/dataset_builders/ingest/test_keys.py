@@ -121,6 +121,10 @@ def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> 
             ["1. B    4. C    7. ab", "2. C    5. A    8. 42", "3. B    6. D"],
             dict(enumerate([*"BCBCAD", "ab", "42"], 1)),
         ),
+        (
+            ["No. Answer    No. Answer", "1    B    4    ab c", "2    C    5    A", "3    B"],
+            dict(enumerate(["B", "C", "B", "ab c", "A"], 1)),
+        ),
         (["二、5．3 6．6；4 7．9π"], {5: "3", 6: "6；4", 7: "9π"}),
         (["二、填空题（3题）5．3 6．6，4"], {5: "3", 6: "6，4"}),
         (["一、选择题1-4 ABAB"], dict(enumerate("ABAB", 1))),
@@ -284,6 +288,12 @@ def test_answers_that_come_again_and_differ_are_doubted(
     assert {*doubts} == {number for number, text in texts.items() if text}
     assert all(text in texts[number] for number, text in doubts.items())
     assert not any(draft.answer for draft in drafts if doubts.get(draft.number) == SEVERAL)
+
+
+def test_an_answer_that_stands_behind_another_is_doubted() -> None:
+    lines = [line for n in range(1, 6) for line in (f"{n}. Which is it?", "A. one", "B. two")]
+    drafts = read(page(*lines), key=key_of("1    A    4    B", "2    B    5    A", "3    A")).drafts
+    assert any("the key of question 4 stands behind" in doubt.text for doubt in drafts[0].doubts)
 
 
 def test_a_label_of_no_option_is_a_rival() -> None:
