@@ -746,7 +746,7 @@ _STACKED: Final = {"⊂≠": "⊊", "⊃≠": "⊋", "∼=": "≅"}
 
 
 def _stacked(glyphs: list[Glyph]) -> list[Glyph]:
-    uppers, lowers = ([g for g in glyphs if g.text in signs] for signs in zip(*_STACKED, strict=True))
+    uppers, lowers = ([g for g in glyphs if g.text in {pair[at] for pair in _STACKED}] for at in (0, 1))
     gone: set[int] = set()
     for upper in uppers:
         for lower in lowers if len(uppers) * len(lowers) < MAX_GLYPHS else ():

@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, a
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, UNREAD, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, Shape, around, chains, hull
 from livek12.dataset_builders.ingest.pages.glyphs import AXIS, MOST_POINTS, Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
@@ -36,6 +36,8 @@ _TALLEST: Final = 7.0
 _STROKE, _HIGHEST, _SIGN_RULE = 3.2, 4.5, 1.2
 """Letters of the page's ordinary size: strokes of a sign, and what stands in a line, are not higher; rules of a sign
 (minus, dot) are not longer."""
+_DOT, _DOTTED, _DOTTED_STEP = (0.05, 0.3), 3, 0.6
+"""Letters of the page's ordinary size: a dot, and from one to the next at most; dots of a sign."""
 _FEWEST_POINTS, _TO_LETTER = 20, 24
 """Signs alone that may be something other than the points of a plot; points of a page within which text follows one."""
 _MARKED_LINE, _MOST_MARKED = 2.5, 400
@@ -134,6 +136,27 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     raw.glyphs += read.values()
     raw.shapes = _outside(raw.shapes, [*read])
     return [*read]
+
+
+def read_dots(raw: RawPage, size: float) -> list[Bounds]:
+    """Reads drawn dots in a row, three or six, as the sign that they are, in place; returns their boxes."""
+    dots = [s for s in raw.shapes if _DOT[0] * size < s.width < _DOT[1] * size and s.height < _DOT[1] * size]
+    letters = [g for g in raw.glyphs if g.text.strip()] if len(dots) >= _DOTTED else []
+
+    def goes_on(row: list[Shape], dot: Shape) -> bool:
+        steps = [b.middle - a.middle for a, b in pairwise([*row[-2:], dot])]
+        level = abs(dot.centre[1] - row[0].centre[1]) < 0.1 * size
+        return level and 0 < steps[-1] < _DOTTED_STEP * size and max(steps) < 1.5 * min(steps)
+
+    read: list[Bounds] = []
+    for row in chains(sorted(dots, key=lambda dot: (round(dot.top / (0.2 * size)), dot.left)), goes_on):
+        home = _home(hull(row), letters, size) if len(row) in (_DOTTED, 2 * _DOTTED) else None
+        for at in range(0, len(row) if home else 0, _DOTTED):
+            box = hull(row[at : at + _DOTTED])
+            read.append(box)
+            raw.glyphs.append(replace(_placed(box, home, size), text="⋯", math=True, sound=True))
+    raw.shapes = _outside(raw.shapes, read)
+    return read
 
 
 def draw_points(raw: RawPage) -> None:
@@ -465,7 +488,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     size = layout.body_size(raw.glyphs)
     line_dotted(raw)
     mark_highlighted(raw, size)
-    drawn = [*read_drawn(raw, size), *read_choices(raw, size), *read_signs(raw, size)]
+    drawn = [*read_drawn(raw, size), *read_choices(raw, size), *read_dots(raw, size), *read_signs(raw, size)]
     parts = layout.find(raw, before.grid)
     small = [box for box, glyph in zip(ground, turned, strict=True) if glyph.size < _SLANTED * size]
     parts.figures = [_whole(box, small, size, parts, seen) for box in parts.figures]

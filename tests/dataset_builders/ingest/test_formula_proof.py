@@ -28,7 +28,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
-from livek12.dataset_builders.ingest.pages.text_layer import _labels, draw_points
+from livek12.dataset_builders.ingest.pages.text_layer import _labels, draw_points, read_dots
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -305,6 +305,16 @@ def test_brackets_within_rows_do_not_tell_how_big_the_rows_are() -> None:
     inner = [glyph("x", 11, 16, base=80), glyph("y", 11, 16, base=98)]
     matrix = glyph("(", 0, 4, **tall), *fences, *inner, glyph(")", 30, 34, **tall)
     assert row(*matrix)[0] == r"$\begin{pmatrix}(x) \\ y\end{pmatrix}$"
+
+
+def test_dots_of_a_drawn_sign_are_read_and_a_row_of_more_is_none() -> None:
+    def dotted(many: int) -> RawPage:
+        dots = [Shape("image", 20 + 3.5 * at, 96, 21.5 + 3.5 * at, 97.5) for at in range(many)]
+        return RawPage(200, 200, [plain("6", 10)], shapes=dots)
+
+    pages = {many: dotted(many) for many in (2, 3, 6, 9)}
+    assert [len(read_dots(page, 10)) for page in pages.values()] == [0, 1, 2, 0]
+    assert row(*pages[6].glyphs) == (r"6 $\cdots\cdots$", True) and not pages[6].shapes and len(pages[9].shapes) == 9
 
 
 def test_points_of_a_plot_that_are_set_as_signs_are_a_drawing() -> None:
