@@ -71,6 +71,8 @@ _LETTER_ROW: Final = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?|[
 """Answers of a section in order, without numbers."""
 _NEXT_CELL: Final = re.compile(r"(?<= {3})(\d{1,3}) {3,}\S")
 """A number and an answer, in cells behind another."""
+_BESIDE: Final = 0.02
+"""Of the page's width: the lines of a row begin so far behind its number."""
 _MOST_LETTERS: Final = 10_000
 """Letters of all rows that are read."""
 _BLANK_NUMBER: Final = both_scripts(r"[(（]\s*(\d{1,2})\s*[)）]")
@@ -141,6 +143,27 @@ def listed_entries(
     last = max(map(number_of, drafts), default=0)
     behind = {place.number for place in free if usual and place.style == usual[0][0]}
     return [*entries, *(Entry(n, "", where=name) for n in takewhile(lambda n: str(n) in behind, count(last + 1)))]
+
+
+def numbers_first(items: Sequence[Item]) -> list[Item]:
+    """Items with the number of a row before its lines, where it stands level with their middle, perhaps with marks."""
+    rows: list[Item] = []
+    for item, below in zip(items, [*items[1:], None], strict=True):
+        above = rows[-1] if rows else None
+        cells = APART.split(item.text)
+        if (
+            (above and above.line and below and below.line and len(cells) < 3 and all(map(str.isdecimal, cells)))
+            and above.box.page == item.box.page == below.box.page
+            and above.box.top < item.box.top < above.box.bottom
+            and item.box.top < below.box.top < item.box.bottom
+            and min(above.box.left, below.box.left) > item.box.left + _BESIDE
+        ):
+            text = "    ".join((cells[0], above.text, *cells[1:]))
+            box = replace(above.box, left=item.box.left)
+            rows[-1] = replace(above, line=replace(above.line, text=text, box=box, inks=()), box=box)
+        else:
+            rows.append(item)
+    return rows
 
 
 def _counted_blanks(drafts: Sequence[Draft], bracketed: Set[str]) -> dict[str, range]:

@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, ali
 from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, solution_of, take_ink
-from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, of_lines
+from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, numbers_first, of_lines
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
     LETTER,
@@ -69,6 +69,7 @@ def aligned_entries(
     drafts: Sequence[Draft], paper: PaperWords, stream: Stream, name: str, headings: str = ""
 ) -> list[Entry]:
     """Entries of a key for the questions of a paper: what a copy has beyond it, or those of a list of answers."""
+    stream = replace(stream, items=numbers_first(stream.items))
     by_words = places_by_words(drafts, stream.items)
     places = align(drafts, stream.items, by_words)
     ends = ends_of(stream.items, [places], (), drafts, paper)

@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace
 from livek12.dataset_builders.ingest.keys.answers import WORTH, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry, of_mark_schemes
 from livek12.dataset_builders.ingest.keys.ink import looks_of
-from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries
+from livek12.dataset_builders.ingest.keys.listed import _above, _joined, candidates, listed_entries, numbers_first
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
@@ -331,6 +331,19 @@ def test_answers_that_come_again_and_differ_are_doubted(
     assert {*doubts} == {number for number, text in texts.items() if text}
     assert all(text in texts[number] for number, text in doubts.items())
     assert not any(draft.answer for draft in drafts if doubts.get(draft.number) == SEVERAL)
+
+
+def test_the_number_of_a_row_may_be_level_with_the_middle_of_its_lines() -> None:
+    items = flatten([page("1    B", "It is so", "2    4", "and so on", "3    C")]).items
+    places = ((0.1, 0.10), (0.2, 0.12), (0.1, 0.13), (0.2, 0.14), (0.1, 0.16))
+    boxes = (
+        replace(item.box, left=left, top=top, bottom=top + 0.015)
+        for item, (left, top) in zip(items, places, strict=True)
+    )
+    moved = [replace(item, box=box) for item, box in zip(items, boxes, strict=True)]
+    rows = [item.text for item in numbers_first(moved)]
+    assert rows == ["1    B", "2    It is so    4", "and so on", "3    C"]
+    assert [item.text for item in numbers_first(items)] == [item.text for item in items]
 
 
 def test_an_answer_that_stands_behind_another_is_doubted() -> None:
