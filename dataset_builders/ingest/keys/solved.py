@@ -17,7 +17,7 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align, places_by_words
-from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, is_label, split_answered
+from livek12.dataset_builders.ingest.keys.answers import BEGUN, PART, WORTH, is_label, split_answered
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.ink import NEW, Inked, inks_of, solution_of, take_ink
 from livek12.dataset_builders.ingest.keys.listed import ends_of, listed_entries, number_of, numbers_first, of_lines
@@ -265,6 +265,8 @@ def _parted(answers: list[str], lines: Sequence[tuple[str, Line]]) -> tuple[str,
     for at, (part, line) in enumerate(lines):
         goes_on = at and lines[at - 1][0] == part and lines[at - 1][1].place == line.place - 1
         pieces[len(pieces) - bool(goes_on) :] = [(part, f"{pieces[-1][1]}\n{line.text}" if goes_on else line.text)]
+    if pieces and (worth := WORTH.match(pieces[0][1])) and worth[0].rstrip().endswith((")", "）")):
+        pieces[0] = pieces[0][0], pieces[0][1][worth.end() :].lstrip("\n")  # of the question's own line
     pieces = [piece for piece in pieces if re.search(r"\w|[√×✓✗]", piece[1])]
     parted = len(pieces) > 1 and all(part for part, _ in pieces)
     worked, last = [], ""

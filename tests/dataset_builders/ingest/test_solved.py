@@ -249,6 +249,13 @@ def test_answers_to_several_parts_below_the_last_are_not_the_last_ones_alone() -
     assert first.solution == "The first one is seven."
 
 
+def test_points_that_a_copy_adds_to_a_question_begin_no_solution() -> None:
+    asked = "1. Say how many minutes the whole journey takes:", "2. Say what it gives for the number two:"
+    solved = f"{asked[0]} (8pts)", "(1) All of the night.", f"{asked[1]} (12 pts)", "(1) Four of them."
+    drafts = read(page(*asked), key=key_of(*solved)).drafts
+    assert [draft.solution for draft in drafts] == ["(1) All of the night.", "(1) Four of them."]
+
+
 def test_a_picture_above_the_solution_of_a_copy_is_doubted() -> None:
     asked = "1. Say in a few words what this figure shows.", "2. Say what it gives for the number two."
     solved = page("Solution: It is so.", top=0.5)
