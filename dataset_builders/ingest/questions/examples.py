@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import accumulate, combinations, pairwise
@@ -30,6 +30,8 @@ _TYPESET: Final = re.compile(rf"\\[a-zA-Z]+|[${{}}^_{PICTURE}{UNREAD}]")
 """Commands and signs of formulas and places of pictures, which a person does not type."""
 _ALIKE: Final = 0.6
 """Least likeness of a line to an example that none begins with: a sign may have been read otherwise."""
+_NEAR: Final = 0.4
+"""Least likeness of a line that a person may have meant."""
 _NARROW: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 """Letters and signs of full width, to those of ASCII."""
 _ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
@@ -104,31 +106,47 @@ def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules
     named = [place for text in examples if (place := _line_of(text, items, lines)) is not None]
     if named and all(items[place].text.startswith((PICTURE, UNREAD)) for place in named):
         label = None  # it was not read
-    look = _look([items[place] for place in named], stream)
+    shown = [items[place] for place in named]
     if label is None:
-        signs = {items[place].text[0] for place in named}
-        sign = "".join(signs) if len(signs) == 1 and not any(map(str.isalnum, signs)) else ""
-        alike = [place for place in lines if look(items[place]) and items[place].text.startswith(sign)]
-        begins = [b for a, b in pairwise([-2, *alike]) if sign or b != a + 1]  # a head may have several lines
-        heads = [Anchor(place, rank, 0) for rank, place in enumerate(begins if named else (), 1)]
+        heads = _alike(shown, stream, items, lines)
     else:
         labelled = [head for place in lines if (head := _labelled(label, forms, place, items[place]))]
-        looks = [_look([items[place] for place in named], stream, names) for names in _SUBSETS]
-        runs = [[head for head in labelled if own(items[head.place])] for own in looks]
-        heads = max(runs, key=_goes_on) if forms else [replace(h, number=n) for n, h in enumerate(runs[-1], 1)]
-        first = min((head for head in heads if head.place in named), key=lambda head: head.place, default=None)
-        heads = [h for h in heads if not (first and h.place < first.place and h.number >= first.number)]
-        around = zip(heads, heads[1:], heads[2:], strict=False)  # 1, 35, 2: the one between counts something else
-        others = {b.place for a, b, c in around if c.number == a.number + 1 and b.number not in (1, c.number)}
-        heads = [head for head in heads if head.place in named or head.place not in others]
-    if not heads:
-        near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, 0.4)
-        closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
-        raise UserError(f"--head {one_line(examples[0], 60)!r}: no line of the paper begins so{closest}")
-    if label is None and len(alike) > _MOST_ALIKE * len(lines):
-        alike_too = f"{len(alike)} of {len(lines)} lines look like these heads"
-        raise UserError(f"--head: {alike_too}: name some that begin with a number")
-    return heads
+        looks = [_look(shown, stream, names) for names in _SUBSETS if forms or names == tuple(_TOLERANCES)]
+        runs = [[head for head in labelled if look(items[head.place])] for look in looks]
+        heads = _counted(max(runs, key=_goes_on), {*named}) if forms else _numbered(runs[0])
+    if heads:
+        return heads
+    near = get_close_matches(examples[0], [items[place].text[: len(examples[0]) + 20] for place in lines], 1, _NEAR)
+    closest = f"; the closest is {one_line(near[0], 60)!r}" if near else ""
+    raise UserError(f"--head {one_line(examples[0], 60)!r}: no line of the paper begins so{closest}")
+
+
+def _alike(shown: Sequence[Item], stream: Stream, items: Sequence[Item], lines: Sequence[int]) -> list[Anchor]:
+    """Heads without a label: lines with the look of those shown, and their sign, if they begin with one."""
+    look, signs = _look(shown, stream), {item.text[0] for item in shown}
+    sign = "".join(signs) if len(signs) == 1 and not any(map(str.isalnum, signs)) else ""
+    alike = [place for place in lines if shown and look(items[place]) and items[place].text.startswith(sign)]
+    if len(alike) > _MOST_ALIKE * len(lines):
+        too_many = f"{len(alike)} of {len(lines)} lines look like these heads"
+        raise UserError(f"--head: {too_many}: name some that begin with a number")
+    begins = [b for a, b in pairwise([-2, *alike]) if sign or b != a + 1]  # a head may have several lines
+    return _numbered([Anchor(place, 0, 0) for place in begins])
+
+
+def _numbered(heads: Sequence[Anchor]) -> list[Anchor]:
+    return [replace(head, number=number) for number, head in enumerate(heads, 1)]
+
+
+def _counted(heads: Sequence[Anchor], named: Set[int]) -> list[Anchor]:
+    """Heads without numbers before the first named one that it does not go on from, and without those in between.
+
+    Of 1, 35, 2 the one between counts something else.
+    """
+    first = next((head for head in heads if head.place in named), None)
+    heads = [head for head in heads if not (first and head.place < first.place and head.number >= first.number)]
+    around = zip(heads, heads[1:], heads[2:], strict=False)
+    others = {b.place for a, b, c in around if c.number == a.number + 1 and b.number not in (1, c.number)} - named
+    return [head for head in heads if head.place not in others]
 
 
 def _labelled(label: re.Pattern[str], forms: Sequence[str], place: int, item: Item) -> Anchor | None:
