@@ -56,6 +56,8 @@ _CLOSES: Final = tuple(".:,、)】]}>|/–—-．：，）")
 _OPENS: Final = tuple("([【{（〔")
 _MOST_WORDS: Final = 4
 """Words, or signs of Chinese and Korean, before the number of a label that has one example."""
+_ENDS: Final = r"(?!\s?[~～∼]|[-–]\d|[.．]\d{1,2}(?:[.．\s]|$))"
+"""Behind the last number of a label: no range (Q1~Q4), and no further level (X-2-1)."""
 _BEHIND: Final = rf"[\s{re.escape(''.join(_CLOSES))}]*"
 """What closes a label."""
 _MOST_ALIKE: Final = 0.6
@@ -93,24 +95,38 @@ def _groups(examples: Sequence[str]) -> list[list[str]]:
     """The examples by the form of their labels: 1. and 2., (1) and (2), or none."""
     groups: list[list[str]] = []
     for text in examples:
-        own = next((some for some in groups if bool(_label([text])[1]) == bool(_label([*some, text])[1])), [])
+        has_label = bool(_label([text])[1])
+        own = next((some for some in groups if _are_alike([*some, text], has_label)), [])
         if not own:
             groups.append(own)
         own.append(text)
     return groups
 
 
+def _are_alike(examples: Sequence[str], have_label: bool) -> bool:
+    label, forms = _label(examples)
+    same = not label or all(label.match(text.translate(_NARROW)) for text in examples)
+    return bool(forms) == have_label and same
+
+
 def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
     lines = [place for place, item in enumerate(items) if item.text and place not in rules]
     label, forms = _label(examples)
-    named = [place for text in examples if (place := _line_of(text, items, lines)) is not None]
+    named = {place: text for text in examples if (place := _line_of(text, items, lines, label)) is not None}
     if named and all(items[place].text.startswith((PICTURE, UNREAD)) for place in named):
         label = None  # it was not read
     shown = [items[place] for place in named]
     if label is None:
         heads = _alike(shown, stream, items, lines)
     else:
-        labelled = [head for place in lines if (head := _labelled(label, forms, place, items[place]))]
+        texts = {place: line.text for place in lines if (line := items[place].line)}
+        read = [(place, _labelled(label, forms, place, text)) for place, text in texts.items()]
+        given = {
+            place: _labelled(label, forms, place, text, in_line=False)
+            for place, text in named.items()
+            if _plain(texts.get(place, "")).startswith(_plain(text))
+        }
+        labelled = [head for place, own in read if (head := own or given.get(place))]
         looks = [_look(shown, stream, names) for names in _SUBSETS if forms or names == tuple(_TOLERANCES)]
         runs = [[head for head in labelled if look(items[head.place])] for look in looks]
         heads = _counted(max(runs, key=_goes_on), {*named}) if forms else _numbered(runs[0])
@@ -149,14 +165,16 @@ def _counted(heads: Sequence[Anchor], named: Set[int]) -> list[Anchor]:
     return [head for head in heads if head.place not in others]
 
 
-def _labelled(label: re.Pattern[str], forms: Sequence[str], place: int, item: Item) -> Anchor | None:
-    match = label.match(item.line.text.translate(_NARROW)) if item.line else None
-    if not match:
+def _labelled(
+    label: re.Pattern[str], forms: Sequence[str], place: int, text: str, in_line: bool = True
+) -> Anchor | None:
+    """The head with its number, which ends in the line's text if it is `in_line`: a label may be glued to a number."""
+    if not (match := label.match(text.translate(_NARROW))):
         return None
     counts = [_COUNTS[form](sign) for form, sign in zip(forms, match.groups(), strict=True)]
     printed = squeezed(match.string[match.start(1) : match.end(len(forms))]) if forms else ""
     is_name = len(forms) > 1 or (printed.isascii() and printed.isalpha())
-    return Anchor(place, counts[-1] if counts else 0, match.end(), label=printed if is_name else "")
+    return Anchor(place, counts[-1] if counts else 0, match.end() * in_line, label=printed if is_name else "")
 
 
 def _goes_on(heads: Sequence[Anchor]) -> int:
@@ -165,13 +183,15 @@ def _goes_on(heads: Sequence[Anchor]) -> int:
     return sum(1 if good else -1 if again else -2 for good, again in steps)
 
 
-def _line_of(text: str, items: Sequence[Item], lines: Sequence[int]) -> int | None:
-    """The first line that begins so, or has the text in it, or else the one that begins most like it."""
+def _line_of(text: str, items: Sequence[Item], lines: Sequence[int], label: re.Pattern[str] | None) -> int | None:
+    """The first line that begins so, if one can with the label, or has the text in it, or begins most like it."""
     wanted = _plain(text)
     texts = {place: _plain(items[place].text) for place in lines}
     if not wanted:
         return None
-    begins = next((place for place, own in texts.items() if own.startswith(wanted)), None)
+    begun = [place for place, own in texts.items() if own.startswith(wanted)]
+    labelled = (place for place in begun if label and label.match(items[place].text.translate(_NARROW)))
+    begins = next(labelled, begun[0] if begun else None)
     within = next((place for place, own in texts.items() if wanted in own), None)
     if begins is not None or within is not None:
         return within if begins is None else begins
@@ -193,6 +213,7 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
     counted: list[str] = []
     rows = [_tokens(text) for text in examples]
     last = sign = ""
+    end = 0
     for place, tokens in enumerate(zip(*rows, strict=False)):
         forms = [form for form in _COUNTS if all(re.fullmatch(form, token) for token in tokens)]
         alike = len({token.casefold() for token in tokens}) == 1
@@ -207,11 +228,13 @@ def _label(examples: Sequence[str]) -> tuple[re.Pattern[str] | None, list[str]]:
         if forms and not worth and (forms[0] == _DIGITS or not alike or (len(examples) == 1 and signed)):
             pieces.append(rf"({forms[0]})(?![A-Za-z\d])")
             counted.append(forms[0])
+            end = len(pieces)
         elif alike:
             pieces.append(rf"(?i:{re.escape(tokens[0])})" if tokens[0].strip() else "")
         else:
             break
         last, sign = tokens[0], tokens[0].strip() or sign
+    pieces[end - 1 : end] = [piece + _ENDS for piece in pieces[end - 1 : end] if counted]
     is_label = counted or ("".join(pieces) and len(examples) > 1)
     return (re.compile(r"\s*" + r"\s*".join(filter(None, pieces)) + _BEHIND) if is_label else None), counted
 

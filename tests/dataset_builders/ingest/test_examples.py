@@ -56,6 +56,8 @@ MANY = dressed(
         (MANY, [MANY.blocks[place].text for place in (0, 2)], "1 2 3"),
         (page("￼ (5) Say a.", "￼ (5) Say b.", "No.", "No.", "￼ (8) Tell."), ["二、(5) Say a", "四、(8) Tell"], "1 2 3"),
         (page("1 Find.", "2024 schools.", "35 km.", "2 Tell."), ["1 Find", "2 Tell"], "1 2"),
+        (page("Q1~Q4", "Q1 Say.", "No.", "Q2 Tell."), ["Q1", "Q2"], "1 2"),
+        (page("X-1 Say.", "X-1-1 No.", "X-22004 Say.", "X-3 Do."), ["X-1 Say", "X-2 2004 Say", "X-3"], "1 2 3"),
         (page("NOTES", "1. Be calm.", "2. Sit.", "1. Find.", "2. Tell."), ["1. Find", "2. Tell"], "1 2"),
         (dressed(page("1. Say.", "1. No.", "2. No.", "2. Say."), 0, 3, look="#f00"), ["1. Say", "2. Say"], "1 2"),
         (page("Let $\\mathrm{B}^+$ be a tree.", "9. No.", "Let x be.", "8. No."), ["Let B+ be", "Let x"], "1 2"),
