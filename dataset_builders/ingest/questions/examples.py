@@ -112,7 +112,9 @@ def _are_alike(examples: Sequence[str], have_label: bool) -> bool:
 def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules: Collection[int]) -> list[Anchor]:
     lines = [place for place, item in enumerate(items) if item.text and place not in rules]
     label, forms = _label(examples)
-    named = {place: text for text in examples if (place := _line_of(text, items, lines, label)) is not None}
+    plain = {place: _plain(items[place].text) for place in lines}
+    labels = {place for place in lines if label and label.match(items[place].text.translate(_NARROW))}
+    named = {place: text for text in examples if (place := _line_of(_plain(text), plain, labels)) is not None}
     if named and all(items[place].text.startswith((PICTURE, UNREAD)) for place in named):
         label = None  # it was not read
     shown = [items[place] for place in named]
@@ -124,7 +126,7 @@ def _heads(examples: Sequence[str], stream: Stream, items: Sequence[Item], rules
         given = {
             place: _labelled(label, forms, place, text, in_line=False)
             for place, text in named.items()
-            if _plain(texts.get(place, "")).startswith(_plain(text))
+            if plain[place].startswith(_plain(text))
         }
         labelled = [head for place, own in read if (head := own or given.get(place))]
         looks = [_look(shown, stream, names) for names in _SUBSETS if forms or names == tuple(_TOLERANCES)]
@@ -183,15 +185,12 @@ def _goes_on(heads: Sequence[Anchor]) -> int:
     return sum(1 if good else -1 if again else -2 for good, again in steps)
 
 
-def _line_of(text: str, items: Sequence[Item], lines: Sequence[int], label: re.Pattern[str] | None) -> int | None:
+def _line_of(wanted: str, texts: Mapping[int, str], labels: Set[int]) -> int | None:
     """The first line that begins so, if one can with the label, or has the text in it, or begins most like it."""
-    wanted = _plain(text)
-    texts = {place: _plain(items[place].text) for place in lines}
     if not wanted:
         return None
     begun = [place for place, own in texts.items() if own.startswith(wanted)]
-    labelled = (place for place in begun if label and label.match(items[place].text.translate(_NARROW)))
-    begins = next(labelled, begun[0] if begun else None)
+    begins = next((place for place in begun if place in labels), begun[0] if begun else None)
     within = next((place for place, own in texts.items() if wanted in own), None)
     if begins is not None or within is not None:
         return within if begins is None else begins

@@ -272,9 +272,9 @@ def segment(stream: Stream) -> Body:
     names = ["", *(part_of.get(item.box.page, "") for item in items)]
     starts = [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
     others = rules | heads
-    chosen = anchors(items, starts, others, titles, strays=True)
+    chosen = shown or anchors(items, starts, others, titles, strays=True)
     if shown:
-        chosen, places = shown, {anchor.place for anchor in shown}
+        places = {anchor.place for anchor in shown}
         heads, titles = heads - places, [place for place in titles if place not in places]
     elif lettered := on_own_pages(items, chosen):
         heads, titles, chosen = set(), [], lettered
