@@ -220,7 +220,7 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
 _SENTENCE: Final = re.compile(r"(?<=[.?!。？！])\s+")
 _SET_APART: Final = re.compile(r"```[^`]*```|\|[^\n]*")
 _FEWEST_BEHIND, _LONG_BEHIND = 5, 400
-"""Sentences and their characters behind what is asked, which may answer it."""
+"""Sentences and their characters behind the task, which may answer it."""
 
 
 def _questions_end_in_what_they_ask(reading: PaperReading) -> Iterator[Breach]:

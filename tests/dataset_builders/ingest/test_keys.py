@@ -57,9 +57,9 @@ def entries(*lines: str | PageBlocks, of: Mapping[int, str]) -> dict[int, str]:
 def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
     given = ("1. It is like that:", "2. c", "3. No \U000f0000 and <image>: b")
     pages = [figure(page(text, number=number, top=0.2 * number), "") for number, text in enumerate(given, 1)]
-    asked = page("1. Why is it so?", "2. Draw it.", "3. Say what it is and why it is so.")
+    sheet = page("1. Why is it so?", "2. Draw it.", "3. Say what it is and why it is so.")
     key = AnswerKey(name="k", pages={"k": pages})
-    made, pictures = read_paper(Path("p.pdf"), [asked], "p", "0" * 64, Options(), None, key, None)
+    made, pictures = read_paper(Path("p.pdf"), [sheet], "p", "0" * 64, Options(), None, key, None)
     solutions = [(draft.answer, draft.solution, [own.name for own in draft.solution_figures]) for draft in made.drafts]
     assert solutions == [
         ([], "It is like that:\n<image>", ["p-q1-solution-1.png"]),
@@ -72,8 +72,8 @@ def test_pictures_of_a_key_are_their_solutions_and_an_answer_has_none() -> None:
 
 def test_private_letters_of_a_paper_or_table_are_no_pictures(tmp_path: Path) -> None:
     (tmp_path / "k.csv").write_text("number,answer,solution\n1,B,\U000f0000 so\n", encoding="utf-8")
-    asked = page("1. Which is \U000f0000 of all?", "A. one", "B. two")
-    (draft,) = read(asked, key=AnswerKey.read(tmp_path / "k.csv")).drafts
+    sheet = page("1. Which is \U000f0000 of all?", "A. one", "B. two")
+    (draft,) = read(sheet, key=AnswerKey.read(tmp_path / "k.csv")).drafts
     assert (draft.answer, draft.solution) == (["B"], "□ so") and "□ of all" in draft.question
 
 
@@ -140,7 +140,7 @@ def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
 
 
 def test_answers_of_blanks_that_are_counted_through_a_section_are_those_of_its_questions() -> None:
-    asked = (
+    sheet = (
         "Section 1: Complete the programs",
         "1. It adds both: n = (1) ; then it prints them by (2) .",
         "2. It goes up by (3) and down by (5) , while (1) holds.",
@@ -156,25 +156,25 @@ def test_answers_of_blanks_that_are_counted_through_a_section_are_those_of_its_q
         "Section 2: Write programs",
     )
     key = key_of(*given, "1. sort(all)", "2. print(all)")
-    drafts = read(page(*asked), key=key).drafts
+    drafts = read(page(*sheet), key=key).drafts
     keys = ["\n".join((*draft.answer, draft.solution or "")).strip() for draft in drafts]
     assert keys == ["(1) a+b\n(2) printf", "(3) i++\n(4) 1\n(5) i--", "sort(all)", "print(all)"]
-    drafts = read(page(*asked), key=key_of(*given[:2], "(5)    i--", given[-1], "1. sort(all)")).drafts
+    drafts = read(page(*sheet), key=key_of(*given[:2], "(5)    i--", given[-1], "1. sort(all)")).drafts
     assert any("not one answer for each blank" in doubt.text for doubt in drafts[1].doubts)
-    drafts = read(page(*asked), key=key_of(given[0], "1. a+b; printf", "2. i++; 1; i--")).drafts
+    drafts = read(page(*sheet), key=key_of(given[0], "1. a+b; printf", "2. i++; 1; i--")).drafts
     assert [draft.answer for draft in drafts[:2]] == [["a+b; printf"], ["i++; 1; i--"]]
 
 
 def test_parts_that_are_counted_anew_are_no_blanks() -> None:
-    asked = [f"{n}. Say of {word} (1) how (2) why (3) when (4) where." for n, word in enumerate(("iron", "gold"), 1)]
+    sheet = [f"{n}. Say of {word} (1) how (2) why (3) when (4) where." for n, word in enumerate(("iron", "gold"), 1)]
     key = key_of("1. (1) so (2) as", "(3) now", "2. (1) it (2) by", "(3) on (4) at")
-    first, second = read(page("Section 1: Metals", *asked), key=key).drafts
+    first, second = read(page("Section 1: Metals", *sheet), key=key).drafts
     assert "now" in str(first.solution) and "at" in str(second.solution) and "now" not in str(second.solution)
 
 
 def test_a_key_behind_which_the_next_question_has_none_is_doubted() -> None:
-    asked = ("1. 甲的值是____。", "2. 乙的值是____。", "3. 丙的值是____。")
-    drafts = read(page(*asked), key=key_of("1. 12", "13", "3. 14")).drafts
+    sheet = ("1. 甲的值是____。", "2. 乙的值是____。", "3. 丙的值是____。")
+    drafts = read(page(*sheet), key=key_of("1. 12", "13", "3. 14")).drafts
     doubted = [any("may stand within" in doubt.text for doubt in draft.doubts) for draft in drafts]
     assert doubted == [True, False, False]
 
@@ -204,7 +204,7 @@ def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
 
 
 def test_sections_of_a_key_that_are_questions_are_their_keys() -> None:
-    asked = ["三、计算题", "某波沿直线传播，求其波长。", "四、计算题", "某气体吸热膨胀，求其末态温度。"]
+    sheet = ["三、计算题", "某波沿直线传播，求其波长。", "四、计算题", "某气体吸热膨胀，求其末态温度。"]
     choices = ["一、选择题", "1. 甲是", "A．1 B．2 C．3 D．4", "2. 乙是", "A．5 B．6 C．7 D．8"]
     blanks = ["二、填空题", "1. 丙是____。", "2. 丁是____。"]
     key = [
@@ -219,7 +219,7 @@ def test_sections_of_a_key_that_are_questions_are_their_keys() -> None:
         "(2) 30",
         "四、计算题",
     ]
-    drafts = read(page(*choices, *blanks, *asked, "参考答案", *key, "(1) 50", "(2) 60")).drafts
+    drafts = read(page(*choices, *blanks, *sheet, "参考答案", *key, "(1) 50", "(2) 60")).drafts
     assert [(draft.number, draft.solution) for draft in drafts[4:]] == [
         ("3", "(1) 20\n(2) 30"),
         ("4", "(1) 50\n(2) 60"),
@@ -227,18 +227,18 @@ def test_sections_of_a_key_that_are_questions_are_their_keys() -> None:
 
 
 def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -> None:
-    asked = ("一、填空题", "1. 甲的值是____。", "2. 乙的值是____。", "二、简答题", "3. 简述丙。", "4. 简述丁的由来。")
+    sheet = ("一、填空题", "1. 甲的值是____。", "2. 乙的值是____。", "二、简答题", "3. 简述丙。", "4. 简述丁的由来。")
     given = ("一、", "1. 12", "2. 13", "二、", "1. 它是这样的。", "2. 它是那样的。")
     key = key_of(*given)
-    keys = ["".join((*draft.answer, draft.solution or "")) for draft in read(page(*asked), key=key).drafts]
+    keys = ["".join((*draft.answer, draft.solution or "")) for draft in read(page(*sheet), key=key).drafts]
     assert keys[:2] == ["12", "13"] and "这样" in keys[2] and "那样" in keys[3]
 
 
 def test_sections_of_a_key_are_those_of_the_paper_by_title() -> None:
-    asked = [("1 Truth [4 points]", "TFTF"), ("2 Paths [3 points]", "D"), ("3 Steps (2 pts)", "CBx")]
+    sheet = [("1 Truth [4 points]", "TFTF"), ("2 Paths [3 points]", "D"), ("3 Steps (2 pts)", "CBx")]
     drafts = [
         question(at, answer).model_copy(update={"id": f"{title[0]}.{at}", "section": title})
-        for title, answers in asked
+        for title, answers in sheet
         for at, answer in enumerate(answers, 1)
     ]
     truth, paths = ("1 Truth", "1. T", "2. F", "3. T", "4. F"), ("2 Paths", "D")
@@ -249,7 +249,7 @@ def test_sections_of_a_key_are_those_of_the_paper_by_title() -> None:
 
 
 def test_the_head_of_a_section_is_no_answer() -> None:
-    asked = (
+    sheet = (
         "一、填空（8分）",
         "1. 甲的值是____。",
         "2. 乙的值是____。",
@@ -264,19 +264,19 @@ def test_the_head_of_a_section_is_no_answer() -> None:
         "参考答案：每空2分，不扣分。",
     )
     steps = [f"第{name}空 {name * 20}" for name in "天地人"]
-    drafts = read(page(*asked), key=key_of(*given, *steps)).drafts
+    drafts = read(page(*sheet), key=key_of(*given, *steps)).drafts
     assert [draft.answer for draft in drafts] == [["12"], ["13"], []]
     assert str(drafts[2].solution).endswith("\n".join(steps))
 
 
 def test_a_key_may_count_through_all_sections() -> None:
-    asked = ("一、选择题", *QUESTIONS[1:5], "二、填空题", "1. 甲的值是____。", "2. 乙的值是____。")
-    drafts = read(page(*asked), key=key_of("1. A", "2. B", "3. 12", "4. 13")).drafts
+    sheet = ("一、选择题", *QUESTIONS[1:5], "二、填空题", "1. 甲的值是____。", "2. 乙的值是____。")
+    drafts = read(page(*sheet), key=key_of("1. A", "2. B", "3. 12", "4. 13")).drafts
     assert [draft.answer for draft in drafts] == [["A"], ["B"], ["12"], ["13"]]
 
 
 def test_solutions_behind_a_list_of_labels_are_whole_and_titles_are_no_answers() -> None:
-    asked = *QUESTIONS, "二、填空题", "5．甲的值是____。", "6．乙的值是____。"
+    sheet = *QUESTIONS, "二、填空题", "5．甲的值是____。", "6．乙的值是____。"
     worked = (
         *(line for n in range(1, 5) for line in (f"{n}．由图{n}知它小", "所以不对")),
         "二、填空题",
@@ -284,7 +284,7 @@ def test_solutions_behind_a_list_of_labels_are_whole_and_titles_are_no_answers()
         "6．13",
     )
     key = [table_page("1\t2\t3\t4", "A\tB\tC\tD"), page("一、选择题", *worked, number=2)]
-    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": key})).drafts
+    drafts = read(page(*sheet), key=AnswerKey(name="k", pages={"k": key})).drafts
     assert [draft.answer for draft in drafts] == [["A"], ["B"], ["C"], ["D"], ["12"], ["13"]]
     assert [draft.solution for draft in drafts[:4]] == [f"由图{n}知它小\n所以不对" for n in range(1, 5)]
 
@@ -302,7 +302,7 @@ AGAIN, SEVERAL = "comes again", "several keys"
 
 
 @pytest.mark.parametrize(
-    ("asked", "lines", "doubts"),
+    ("sheet", "lines", "doubts"),
     [
         (QUESTIONS, ["1. A 2. B 3. C 4. D", "Version 2", "1. B 2. C 3. D 4. A"], dict.fromkeys("1234", SEVERAL)),
         (
@@ -323,9 +323,9 @@ AGAIN, SEVERAL = "comes again", "several keys"
     ],
 )
 def test_answers_that_come_again_and_differ_are_doubted(
-    asked: Sequence[str], lines: list[str], doubts: dict[str, str]
+    sheet: Sequence[str], lines: list[str], doubts: dict[str, str]
 ) -> None:
-    drafts = read(page(*asked), key=key_of(*lines)).drafts
+    drafts = read(page(*sheet), key=key_of(*lines)).drafts
     own = [(draft.number, [doubt.text for doubt in draft.doubts if doubt.kind == "answer"]) for draft in drafts]
     texts = {number: "; ".join(given) for number, given in own}
     assert {*doubts} == {number for number, text in texts.items() if text}
@@ -362,10 +362,10 @@ def test_a_table_on_a_page_without_headings_has_nothing_above() -> None:
 
 
 def test_a_row_of_a_table_begins_a_key() -> None:
-    asked = page("1. Show that the limit is zero.", "2. Show that the sum of both is one.")
+    sheet = page("1. Show that the limit is zero.", "2. Show that the sum of both is one.")
     tables = [table_page("Solution\tMarks", f"{n}. (a) It tends to {n}\t1M") for n in (1, 2)]
     both = replace(tables[0], blocks=[*tables[0].blocks, *tables[1].blocks])
-    drafts = read(asked, key=AnswerKey(name="k", pages={"k": [both]})).drafts
+    drafts = read(sheet, key=AnswerKey(name="k", pages={"k": [both]})).drafts
     assert [f"It tends to {n}" in (draft.solution or "".join(draft.answer)) for n, draft in enumerate(drafts, 1)] == [
         True
     ] * 2
@@ -385,9 +385,9 @@ def test_heads_of_rooms_for_answers_begin_no_question_and_may_be_those_of_the_ke
     titles = [f"Problem {n}: Flow of the {name} (5 points)" for n, name in enumerate(("river", "creek", "brook"), 1)]
     tasks = [f"Describe how the water flows in case {n} and why it does." for n in (1, 2, 3)]
     rooms = [f"Answers of Problem {n}:" for n in (1, 2, 3)]
-    asked = [line for lines in zip(titles, tasks, rooms, strict=True) for line in lines]
+    sheet = [line for lines in zip(titles, tasks, rooms, strict=True) for line in lines]
     given = [rooms[0], "1) It is slow", *(line for n in (1, 2) for line in (titles[n], tasks[n], f"It is {n}0 m"))]
-    drafts = read(page(*asked), key=key_of(*given)).drafts
+    drafts = read(page(*sheet), key=key_of(*given)).drafts
     assert [draft.number for draft in drafts] == ["1", "2", "3"]
     assert ["".join((*draft.answer, draft.solution or "")) for draft in drafts] == [
         "1) It is slow",
@@ -397,7 +397,7 @@ def test_heads_of_rooms_for_answers_begin_no_question_and_may_be_those_of_the_ke
 
 
 def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
-    asked = [f"{n}. Explain the {word} of this long system." for n, word in enumerate(("cost", "gain", "size"), 1)]
+    sheet = [f"{n}. Explain the {word} of this long system." for n, word in enumerate(("cost", "gain", "size"), 1)]
     given = (
         "Uppgift 1, cost",
         "It is low:",
@@ -409,7 +409,7 @@ def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
         "Small.",
     )
     key = key_of(*given)
-    first, second, third = read(page(*asked), key=key).drafts
+    first, second, third = read(page(*sheet), key=key).drafts
     assert "later" in (first.solution or "") and "high" in (second.solution or "")
     assert third.answer == ["Small"] or third.solution == "Small."
 
@@ -437,12 +437,12 @@ def test_a_row_of_letters_is_of_its_section_in_order() -> None:
 
 
 def test_keys_that_are_exchanged_are_doubted() -> None:
-    asked = ("1. Explain why Ethernet needs packets of minimum size.", "2. Divide the message to compute its checksum.")
+    sheet = ("1. Explain why Ethernet needs packets of minimum size.", "2. Divide the message to compute its checksum.")
     given = (
         "1. Divide it: the remainder of this message is the checksum.",
         "2. So Ethernet needs packets that are long.",
     )
-    paper = read(page(*asked), key=key_of(*given))
+    paper = read(page(*sheet), key=key_of(*given))
     assert all(any("has the words" in doubt.text for doubt in draft.doubts) for draft in paper.drafts)
 
 
@@ -460,14 +460,14 @@ def test_series_of_numbers_are_those_of_the_paper_in_order() -> None:
 
 
 def test_a_key_that_begins_with_another_question_is_doubted() -> None:
-    asked = ("1. [4 points] How many roots has this polynomial of degree two?", "2. [5 points] Draw a cubic spline.")
+    sheet = ("1. [4 points] How many roots has this polynomial of degree two?", "2. [5 points] Draw a cubic spline.")
     other = (
         "1. [6 points] Perform two steps of the Jacobi method.",
         "First, rearrange.",
         "2. [5 points] Draw it.",
         "So.",
     )
-    paper = read(page(*asked), key=key_of(*other))
+    paper = read(page(*sheet), key=key_of(*other))
     assert any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
     own = "1. Show that the sum of two odd numbers is even.", "2. Draw it."
     paper = read(page(*own), key=key_of("1. Now the sum of two odd numbers is even, since", "each is so.", "2. So."))
@@ -475,9 +475,9 @@ def test_a_key_that_begins_with_another_question_is_doubted() -> None:
 
 
 def test_a_solution_that_repeats_words_of_its_question_is_whole_and_lines_left_out_are_doubted() -> None:
-    asked = page("1. Find the limit of the sum of one over n squared plus one and two over n squared.", "2. Draw it.")
+    sheet = page("1. Find the limit of the sum of one over n squared plus one and two over n squared.", "2. Draw it.")
     again = "Let S be the sum of one over n squared plus one and two over n squared, so find its limit."
-    whole = read(asked, key=key_of(f"1. Solution. {again}", "Then S tends to zero.", "2. So.")).drafts[0]
+    whole = read(sheet, key=key_of(f"1. Solution. {again}", "Then S tends to zero.", "2. So.")).drafts[0]
     assert again in (whole.solution or "") and not any(doubt.kind == "answer" for doubt in whole.doubts)
     draft = question(1, "x").model_copy(update={"markdown": "Find the limit of the sum of one over n squared."})
     entry = Entry(1, "", solution="Now the limit of the sum of one over n squared\nis zero.", listed=True)
@@ -554,7 +554,7 @@ def test_blanks_have_their_answers_by_gaps_signs_and_what_a_solution_ends_with(k
 
 def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
     passage = "The next two questions are on a shop that sells apples and pears."
-    asked = [
+    sheet = [
         "1. How many apples are in the shop?",
         "A. 1    B. 2    C. 3    D. 4",
         passage,
@@ -562,7 +562,7 @@ def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
         "A. 1    B. 2    C. 3    D. 4",
     ]
     key = key_of("1. A", passage, "2. B", "Explanation: all are sold.")
-    first, second = read(page(*asked), key=key).drafts
+    first, second = read(page(*sheet), key=key).drafts
     assert (first.answer, first.solution) == (["A"], None)
     assert second.solution == "all are sold."
 
@@ -704,8 +704,8 @@ def test_points_of_paper_and_key_that_differ_are_a_doubt(tmp_path: Path) -> None
 
 def test_a_key_of_another_subject_is_refused(tmp_path: Path) -> None:
     title, table = page("( 물리학Ⅰ )과목", top=0.05), table_page("번호\t정답\t배점", "1\t③\t2")
-    asked = page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05)
-    paper = read(asked, key=AnswerKey(name="k.pdf", pages={"k.pdf": [both(title, table)]}))
+    sheet = page("과학탐구 영역(화학 I)", "1. 값은?", "① 1 ② 2 ③ 3 ④ 4 ⑤ 5", top=0.05)
+    paper = read(sheet, key=AnswerKey(name="k.pdf", pages={"k.pdf": [both(title, table)]}))
     assert paper.drafts[0].answer == []
     assert paper.unmatched == ["k.pdf is a key for physics, not for this paper; none of it was taken"]
 

@@ -40,10 +40,10 @@ def printed(questions: list[str], folder: Path) -> IngestedPaper:
     ],
 )
 def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, tmp_path: Path) -> None:
-    asked = [f"Name the compound {formula}." for formula in FORMULAS]
-    paper = printed([f"{ask} {set_apart.format(name)}" for ask, name in zip(asked, NAMES, strict=True)], tmp_path)
+    sheet = [f"Name the compound {formula}." for formula in FORMULAS]
+    paper = printed([f"{ask} {set_apart.format(name)}" for ask, name in zip(sheet, NAMES, strict=True)], tmp_path)
     assert [draft.answer for draft in paper.drafts] == [[name] for name in NAMES]
-    assert [draft.question for draft in paper.drafts] == asked
+    assert [draft.question for draft in paper.drafts] == sheet
     assert all(
         "its key is told from how it is set: compare it" in {own.text for own in draft.doubts} for draft in paper.drafts
     )
@@ -202,13 +202,13 @@ def test_an_acronym_fills_no_bracket_and_one_may_go_on_in_the_next_line() -> Non
 
 
 def test_a_tick_that_a_question_speaks_of_ticks_nothing() -> None:
-    asked = [
+    sheet = [
         f"(a) Show the device of the {name} by a tick (✓) in one box. Give a reason."
         for name in ("page", "bus", "disk")
     ]
-    lines = [text for n, own in enumerate(asked, 1) for text in (f"{n}. The computer has a {n}.", own)]
+    lines = [text for n, own in enumerate(sheet, 1) for text in (f"{n}. The computer has a {n}.", own)]
     drafts = read(page(*lines)).drafts
-    assert [draft.question.endswith(own) for draft, own in zip(drafts, asked, strict=True)] == [True] * 3
+    assert [draft.question.endswith(own) for draft, own in zip(drafts, sheet, strict=True)] == [True] * 3
 
 
 def test_a_letter_in_the_bracket_of_one_choice_is_its_text() -> None:
@@ -267,8 +267,8 @@ def test_a_running_head_counts_no_questions(lines: list[str], head: bool) -> Non
     "rows", [["Q1    Q2    Q3    Q4", "O    X    X    O"], ["Q1    Q2", "O    X", "Q3    Q4", "X    O"]]
 )
 def test_labels_before_the_names_of_questions_and_a_key_in_rows(rows: list[str]) -> None:
-    asked = [(f"예방    Q{n}    O/X", f"손을 {n}번 씻어야 하나요?…", "□ 해설", f"균이 {n}번 묻어요.") for n in "1234"]
-    paper = read(page(*(line for lines in asked for line in lines)), page("정답 확인", *rows, number=2))
+    sheet = [(f"예방    Q{n}    O/X", f"손을 {n}번 씻어야 하나요?…", "□ 해설", f"균이 {n}번 묻어요.") for n in "1234"]
+    paper = read(page(*(line for lines in sheet for line in lines)), page("정답 확인", *rows, number=2))
     assert [(draft.number, draft.answer, draft.solution) for draft in paper.drafts] == [
         (n, [answer], f"균이 {n}번 묻어요.") for n, answer in zip("1234", "OXXO", strict=True)
     ]
@@ -342,12 +342,12 @@ def test_an_option_of_a_row_in_the_ink_is_the_key(mark: str, tmp_path: Path) -> 
     pytest.importorskip("pypdfium2")
 
     def copy(name: str, keys: str) -> Path:
-        asked = []
+        sheet = []
         for number, key in enumerate(keys, 1):
             options = [f"{label}. {number}{n}" for n, label in enumerate("ABCD")]
             row = " #h(2em) ".join(mark.format(own) if own[0] == key else own for own in options)
-            asked.append(rf"{number}\. How many of the stones of heap {number} are left? \ {row}")
-        return typeset("\n\n".join(asked), tmp_path / name)
+            sheet.append(rf"{number}\. How many of the stones of heap {number} are left? \ {row}")
+        return typeset("\n\n".join(sheet), tmp_path / name)
 
     solved_copy = copy("key.pdf", "CAD")
     for paper in (paper_of(copy("paper.pdf", "   "), solved_copy), paper_of(solved_copy)):
@@ -357,9 +357,9 @@ def test_an_option_of_a_row_in_the_ink_is_the_key(mark: str, tmp_path: Path) -> 
 
 def test_lines_in_the_ink_begin_no_question_and_no_passage(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
-    asked = [rf"{n}\. Explain why stone {n} rolls." for n in (1, 2, 3, 4)]
+    sheet = [rf"{n}\. Explain why stone {n} rolls." for n in (1, 2, 3, 4)]
     steps = [[f"#text(fill: red)[The {name} is {word}.]" for word in ("steep", "round")] for name in NAMES]
-    lines = [text for ask, step in zip(asked, steps, strict=True) for text in (ask, *step)]
+    lines = [text for ask, step in zip(sheet, steps, strict=True) for text in (ask, *step)]
     lines.insert(4, "#pagebreak()")
     paper = paper_of(typeset("\n\n".join(lines), tmp_path / "paper.pdf"))
     assert [draft.question for draft in paper.drafts] == [f"Explain why stone {n} rolls." for n in (1, 2, 3, 4)]
@@ -368,10 +368,10 @@ def test_lines_in_the_ink_begin_no_question_and_no_passage(tmp_path: Path) -> No
 
 
 def test_an_answer_below_each_part_ends_where_the_next_is_due() -> None:
-    asked = ["(a) What goes in blank 1?", "Solution: x{n}", "(b) Which is the word?", "Solution: y{n}", "(i) second"]
+    sheet = ["(a) What goes in blank 1?", "Solution: x{n}", "(b) Which is the word?", "Solution: y{n}", "(i) second"]
     names = ("gold", "tin", "iron")
-    asked = ["{at}. Fill in.", *asked, "(c) Why?"]
-    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in asked]
+    sheet = ["{at}. Fill in.", *sheet, "(c) Why?"]
+    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in sheet]
     for draft, name in zip(read(page(*lines)).drafts, names, strict=True):
         assert draft.question.split("\n")[1:] == ["(a) What goes in blank 1?", "(b) Which is the word?", "(c) Why?"]
         assert " ".join([*draft.answer, draft.solution or ""]).split() == f"(a) x{name} (b) y{name} (i) second".split()
@@ -379,8 +379,8 @@ def test_an_answer_below_each_part_ends_where_the_next_is_due() -> None:
 
 def test_a_part_without_an_answer_is_doubted_where_the_others_have_one() -> None:
     names = ("gold", "tin", "iron")
-    asked = ("{at}. Fill in.", "(a) Which metal?", "(b) Which word?", "Solution: y{n}", "(c) Why?", "Solution: z{n}")
-    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in asked]
+    sheet = ("{at}. Fill in.", "(a) Which metal?", "(b) Which word?", "Solution: y{n}", "(c) Why?", "Solution: z{n}")
+    lines = [text.format(at=at, n=name) for at, name in enumerate(names, 1) for text in sheet]
     for draft in read(page(*lines)).drafts:
         assert "no answer to (a) was told from its text" in {doubt.text for doubt in draft.doubts}
 

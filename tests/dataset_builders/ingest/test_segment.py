@@ -267,9 +267,9 @@ def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
 
 
 def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
-    asked = [f"{n}. (10 points) Find {n}." for n in range(1, 7)]
+    sheet = [f"{n}. (10 points) Find {n}." for n in range(1, 7)]
     choices = [line for n in range(1, 9) for line in (f"{n}. 求{n}（ ）", "A. 一    B. 二    C. 三    D. 四")]
-    drafts = read(page(*asked, "7. (40 points) 选择题", top=0.05), page(*choices, number=2, top=0.05)).drafts
+    drafts = read(page(*sheet, "7. (40 points) 选择题", top=0.05), page(*choices, number=2, top=0.05)).drafts
     assert [(draft.elective, int(draft.number)) for draft in drafts] == [
         *(("", n) for n in range(1, 7)),
         *(("选择题", n) for n in range(1, 9)),
@@ -771,16 +771,16 @@ def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
 
 
 def test_a_title_for_answers_above_the_same_numbers_begins_them() -> None:
-    asked, solved = ([f"{n}. {text} (5 marks)" for n in range(1, 9)] for text in ("Find the sum.", "It is as said."))
-    pages = [page(*asked), page("The Solution of the Test", *solved, number=2)]
+    sheet, solved = ([f"{n}. {text} (5 marks)" for n in range(1, 9)] for text in ("Find the sum.", "It is as said."))
+    pages = [page(*sheet), page("The Solution of the Test", *solved, number=2)]
     assert [draft.question for draft in read(*pages).drafts] == ["Find the sum."] * 8
 
 
 def test_questions_whose_texts_come_again_below_other_numbers_are_answered_there() -> None:
-    asked = [f"What is the {colour} colour of light?" for colour in ("red", "blue", "green")]
-    cards = [line for text in asked for line in (f"Topic    {text}", "1. Its meaning", "2. Its use", "It is so.")]
-    pages = [page(*(f"{n}. {text}" for n, text in enumerate(asked, 1))), page(*cards, number=2)]
-    assert [draft.question for draft in read(*pages).drafts] == asked
+    sheet = [f"What is the {colour} colour of light?" for colour in ("red", "blue", "green")]
+    cards = [line for text in sheet for line in (f"Topic    {text}", "1. Its meaning", "2. Its use", "It is so.")]
+    pages = [page(*(f"{n}. {text}" for n, text in enumerate(sheet, 1))), page(*cards, number=2)]
+    assert [draft.question for draft in read(*pages).drafts] == sheet
 
 
 def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
@@ -790,8 +790,8 @@ def test_a_foot_is_told_by_its_place_and_the_number_of_its_page() -> None:
         for n, foot in enumerate(feet, 1)
     ]
     assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
-    asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
-    assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+    sheet = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
+    assert all("A. one" in whole(draft) for draft in read(*marked(sheet)).drafts)
     ends = ["round it", "give cm", "use ln2"]
     begun = [both(page(f"{n}. Find {n},", number=n), page(end, number=n, top=0.94)) for n, end in enumerate(ends, 1)]
     assert [draft.question[8:] for draft in read(*marked(begun)).drafts] == ends
@@ -808,9 +808,9 @@ def test_a_paper_whose_numbers_or_front_come_again_with_answers_is_its_key() -> 
     key = ["A    ANSWER", *(line for n in (1, 2, 3) for line in (f"{n}. 계산 | 쉬움 | 정답 ③", "[해설] 더한다."))]
     assert [draft.number for draft in read(page(*questions), page(*key, number=2)).drafts] == list("123")
     front = ["2024年全国统一考试数学", "一、填空题"]
-    asked = [f"{n}. 求 {n} 的值____。" for n in (1, 2, 3)]
+    sheet = [f"{n}. 求 {n} 的值____。" for n in (1, 2, 3)]
     solved = [line for n in (1, 2, 3) for line in (f"【{n}题答案】", f"【答案】{n}")]
-    drafts = read(page(*front, *asked), page(*front, *solved, number=2)).drafts
+    drafts = read(page(*front, *sheet), page(*front, *solved, number=2)).drafts
     assert [draft.question for draft in drafts] == [f"求 {n} 的值____。" for n in (1, 2, 3)]
 
 
@@ -886,10 +886,10 @@ def test_each_part_has_its_own_passages_even_if_they_are_the_same() -> None:
         "[4～5] 다음 글을 읽고 물음에 답하시오.",
         *(f"강물은 {where} 흐르고 사람들은 모인다." for where in ("길게", "넓게", "깊게", "늘")),
     ]
-    asked = [f"{n}. 윗글에 대한 설명으로 옳은 것은? [2점]" for n in (4, 5)]
+    sheet = [f"{n}. 윗글에 대한 설명으로 옳은 것은? [2점]" for n in (4, 5)]
     common = page("국어 영역", *(f"{n}. {'가' * n}의 뜻은? [3점]" for n in range(1, 4)), top=0.05)
     parts = [
-        page(f"국어 영역({name})", *passage, *asked, f"6. {name}의 뜻은? [3점]", number=number, top=0.05)
+        page(f"국어 영역({name})", *passage, *sheet, f"6. {name}의 뜻은? [3점]", number=number, top=0.05)
         for number, name in ((2, "언어와 매체"), (3, "화법과 작문"))
     ]
     drafts = read(common, *parts).drafts
@@ -948,10 +948,10 @@ def test_answers_begin_with_their_title() -> None:
 
 
 def test_a_title_of_answers_in_the_head_of_a_page_begins_them() -> None:
-    asked, key = ["1. What?", "2. Where?", "3. Why?"], ["1. Six", "2. Two", "3. Ten"]
+    sheet, key = ["1. What?", "2. Where?", "3. Why?"], ["1. Six", "2. Two", "3. Ten"]
     head = page("期末试题答案及评分标准", number=2, top=0.04).blocks[0]
     behind = page(*key, number=2)
-    paper = read(page(*asked), replace(behind, blocks=[replace(head, kind="header"), *behind.blocks]))
+    paper = read(page(*sheet), replace(behind, blocks=[replace(head, kind="header"), *behind.blocks]))
     assert [draft.answer for draft in paper.drafts] == [["Six"], ["Two"], ["Ten"]]
 
 

@@ -86,7 +86,7 @@ def test_formulas_of_a_key_are_whole(pieces: list[str]) -> None:
 def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> None:
     stems = [f"{n}. 輸入輸出介面的第{name}種端口是哪一個？" for n, name in enumerate("甲乙丙", 1)]
     options = ("A. 控制", "B. 状态", "C. 数据")
-    asked = page(*(line for stem in stems for line in (stem, *options)))
+    sheet = page(*(line for stem in stems for line in (stem, *options)))
     filled = [line for stem, label in zip(stems, "BCA", strict=True) for line in (f"（ {label} ） {stem}", *options)]
     signed = [line for stem in stems for line in (stem, *options[:2], options[2] + "+")]
     paged = [line for stem in stems for line in (stem, *options[:2], options[2] + " 7")]
@@ -96,7 +96,7 @@ def test_letters_before_numbers_and_signs_behind_options_are_the_answers() -> No
         every += [([line for at, stem in enumerate(stems) for line in (stem, *own[at])], ["B", "C", "A"])]
     for lines, answers in every:
         key = AnswerKey(name="k", pages={"k": [page(*lines)]})
-        assert ["".join(draft.answer) for draft in read(asked, key=key).drafts] == answers
+        assert ["".join(draft.answer) for draft in read(sheet, key=key).drafts] == answers
 
 
 _DEVICES = ("page", "bus", "disk", "clock", "stack", "cache")
@@ -140,17 +140,17 @@ def test_a_copy_without_answers_is_said_once() -> None:
 
 
 def test_a_paper_that_is_printed_again_with_its_answers_is_their_key() -> None:
-    asked = ("1. 简述处理器响应中断的条件是什么。", "2. 简述进程的五种状态及其转换。", "3. 简述虚拟内存怎样换页。")
-    solved = [line for n, stem in enumerate(asked) for line in (stem, "解：" + "甲乙丙"[n] * 5 + "。", *["再算。"] * 9)]
-    drafts = read(page(*asked), page("大学《原理》考试试卷A卷 答案", *solved, number=2)).drafts
+    sheet = ("1. 简述处理器响应中断的条件是什么。", "2. 简述进程的五种状态及其转换。", "3. 简述虚拟内存怎样换页。")
+    solved = [line for n, stem in enumerate(sheet) for line in (stem, "解：" + "甲乙丙"[n] * 5 + "。", *["再算。"] * 9)]
+    drafts = read(page(*sheet), page("大学《原理》考试试卷A卷 答案", *solved, number=2)).drafts
     assert len(drafts) == 3
     assert [(draft.solution or "")[:5] for draft in drafts] == ["甲" * 5, "乙" * 5, "丙" * 5]
 
 
 def test_lines_of_a_key_that_are_left_out_are_named() -> None:
     answers = "1. 12", "2. 13", "3. 第二部分的答案写在下面，评卷时请逐条对照给分。", "答案：14"
-    asked = page("1. How many are there?", "2. How many are left?", "3. How many are lost?")
-    paper = read(asked, key=key_of(*answers))
+    sheet = page("1. How many are there?", "2. How many are left?", "3. How many are lost?")
+    paper = read(sheet, key=key_of(*answers))
     doubts = [[doubt.text for doubt in draft.doubts if "left out" in doubt.text] for draft in paper.drafts]
     assert doubts[:2] == [[], []] and "第二部分" in doubts[2][0]
 
@@ -170,9 +170,9 @@ def test_a_copy_in_another_order_is_matched_by_its_words() -> None:
 
 
 def test_heads_of_a_copy_begin_the_keys_of_questions_in_another_wording_too() -> None:
-    asked = [f"Uppgift {n}: Rita en graf som har {many} noder och {many} kanter." for n, many in enumerate("579", 1)]
-    solved = asked[0], "Se figuren.", "Uppgift 2: Grafer", "Vi ritar en cykel.", asked[2], "Den finns inte."
-    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": [page(*solved)]})).drafts
+    sheet = [f"Uppgift {n}: Rita en graf som har {many} noder och {many} kanter." for n, many in enumerate("579", 1)]
+    solved = sheet[0], "Se figuren.", "Uppgift 2: Grafer", "Vi ritar en cykel.", sheet[2], "Den finns inte."
+    drafts = read(page(*sheet), key=AnswerKey(name="k", pages={"k": [page(*solved)]})).drafts
     assert [draft.solution for draft in drafts] == ["Se figuren.", "Grafer\nVi ritar en cykel.", "Den finns inte."]
 
 
@@ -201,17 +201,17 @@ def listing(*lines: str, ask: str) -> PageBlocks:
 
 
 def test_a_listing_that_a_copy_fills_in_is_whole() -> None:
-    asked = "1. Write the bodies of these two short functions.", "2. Say what each of them gives for the number two."
+    sheet = "1. Write the bodies of these two short functions.", "2. Say what each of them gives for the number two."
     empty = "int twice(int number) {", "}", "int half(int number) {", "}"
     filled = empty[0], "return number + number;", *empty[1:3], "return number / 2;", empty[3]
-    paper, key = ([listing(*lines, ask=asked[0]), page(asked[1], number=2)] for lines in (empty, filled))
-    key[1] = page(asked[1], "Solution: It gives four.", number=2)
+    paper, key = ([listing(*lines, ask=sheet[0]), page(sheet[1], number=2)] for lines in (empty, filled))
+    key[1] = page(sheet[1], "Solution: It gives four.", number=2)
     drafts = read(*paper, key=AnswerKey(name="k", pages={"k": key})).drafts
     assert [line in (drafts[0].solution or "") for line in filled] == [True] * 6
 
 
 def test_a_table_that_a_copy_fills_in_is_whole() -> None:
-    def asked(*rows: str, head: str) -> PageBlocks:
+    def sheet(*rows: str, head: str) -> PageBlocks:
         box = Box(page=1, left=0.1, top=0.2, right=0.5, bottom=0.3)
         lines = [Line(text=row, box=box) for row in rows]
         made = page(head)
@@ -221,9 +221,9 @@ def test_a_table_that_a_copy_fills_in_is_whole() -> None:
         "1. Complete this table of the two gates with words.",
         "2. Say what each of them gives for the number two.",
     )
-    paper = asked("Gate\tName\tUse", "first\t\t", "second\t\t", head=head), page(last, number=2)
+    paper = sheet("Gate\tName\tUse", "first\t\t", "second\t\t", head=head), page(last, number=2)
     filled = "Gate\tName\tUse", "first\tAND\tboth are true", "second\tOR\tany is true"
-    copy = asked(*filled, head=head), page(last, "Solution: It gives four.", number=2)
+    copy = sheet(*filled, head=head), page(last, "Solution: It gives four.", number=2)
     first = read(*paper, key=AnswerKey(name="k", pages={"k": [*copy]})).drafts[0]
     assert [row in (first.solution or "") for row in ("| Gate | Name | Use |", "| second | OR | any is true |")] == [
         True
@@ -250,17 +250,17 @@ def test_answers_to_several_parts_below_the_last_are_not_the_last_ones_alone() -
 
 
 def test_points_that_a_copy_adds_to_a_question_begin_no_solution() -> None:
-    asked = "1. Say how many minutes the whole journey takes:", "2. Say what it gives for the number two:"
-    solved = f"{asked[0]} (8pts)", "(1) All of the night.", f"{asked[1]} (12 pts)", "(1) Four of them."
-    drafts = read(page(*asked), key=key_of(*solved)).drafts
+    sheet = "1. Say how many minutes the whole journey takes:", "2. Say what it gives for the number two:"
+    solved = f"{sheet[0]} (8pts)", "(1) All of the night.", f"{sheet[1]} (12 pts)", "(1) Four of them."
+    drafts = read(page(*sheet), key=key_of(*solved)).drafts
     assert [draft.solution for draft in drafts] == ["(1) All of the night.", "(1) Four of them."]
 
 
 def test_a_picture_above_the_solution_of_a_copy_is_doubted() -> None:
-    asked = "1. Say in a few words what this figure shows.", "2. Say what it gives for the number two."
+    sheet = "1. Say in a few words what this figure shows.", "2. Say what it gives for the number two."
     solved = page("Solution: It is so.", top=0.5)
-    copy = [both(figure(page(asked[0]), ""), solved), page(asked[1], "Solution: It gives four.", number=2)]
-    drafts = read(page(*asked), key=AnswerKey(name="k", pages={"k": copy})).drafts
+    copy = [both(figure(page(sheet[0]), ""), solved), page(sheet[1], "Solution: It gives four.", number=2)]
+    drafts = read(page(*sheet), key=AnswerKey(name="k", pages={"k": copy})).drafts
     assert [draft.solution for draft in drafts] == ["It is so.", "It gives four."]
     doubted = ["picture only" in "".join(doubt.text for doubt in draft.doubts) for draft in drafts]
     assert doubted == [True, False]
